@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 from treenail.domain.cluster.cluster_facts import ClusterFact
 from treenail.domain.interruption.impairments import Impairments
 from treenail.domain.interruption.queue_messages import QueueMessage
+from treenail.domain.leadership.lease import Lease
 from treenail.domain.model.events import ClusterEvent, ObjectRef
 from treenail.domain.model.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.model.instance_types import InstanceType
@@ -293,6 +294,23 @@ class Solver(Protocol):
 
     def cancel(self, problem: Problem) -> None:
         """Give up a problem that is being solved, or is to be: for work that comes first."""
+
+
+class LeaseStore(Protocol):
+    """Where one Lease is kept. Calls may raise UnavailableError; they take some seconds at most."""
+
+    def read(self) -> Lease | None:
+        """Return the lease as it is now; None where there is none."""
+        ...
+
+    def write(self, lease: Lease, *, over: Lease | None) -> Lease:
+        """Write `lease` in place of `over`, or where there is none yet; return it as it is then.
+
+        Raises:
+            ConflictError, AlreadyExistsError: another was faster.
+            NotFoundError: `over` is gone, or there is no such namespace.
+        """
+        ...
 
 
 class Telemetry(Protocol):

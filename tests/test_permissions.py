@@ -27,6 +27,7 @@ from treenail.adapters.kubernetes.resources import (
     Resource,
 )
 from treenail.adapters.settings.global_settings import NAME
+from treenail.adapters.settings.settings import VARIABLES
 from treenail.adapters.settings.sources import read_settings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -157,12 +158,13 @@ def test_the_roles_are_bound_to_the_account() -> None:
 
 def test_of_one_namespace_no_more_is_read_than_a_config_map_a_secret_and_a_lease() -> None:
     own, leases = the("Role"), the("Role", "treenail-leader-election")
+    (lease,) = [v.default for v in VARIABLES if v.name == "LEADER_ELECTION_NAME"]
 
     assert own["metadata"]["namespace"] == the("ServiceAccount")["metadata"]["namespace"]
     assert [(r["resources"], r.get("resourceNames"), r["verbs"]) for r in own["rules"] + leases["rules"]] == [
         (["configmaps"], [NAME], ["get"]),
         (["secrets"], [SECRET_NAME], ["get", "patch"]),
-        (["leases"], ["karpenter-leader-election"], ["get", "update"]),
+        (["leases"], [lease], ["get", "patch"]),
         (["leases"], None, ["create"]),
     ]
 

@@ -116,7 +116,13 @@ class World:
 
     def forget(self, process: Process) -> None:
         """Drop what waits in the inboxes of a process that is no more."""
+        self.stop_handling(process)
+
+    def stop_handling(self, process: Process) -> list[_Inbox]:
+        """Let what waits in the inboxes of a process wait on; return these, to be woken."""
+        stopped = [inbox for inbox in self._waiting if inbox.process is process]
         self._waiting = [inbox for inbox in self._waiting if inbox.process is not process]
+        return stopped
 
 
 class _Inbox:
@@ -148,6 +154,9 @@ class Process:
         self.taps: list[Tap] = []
         self.actors: list[DomainActor[Any]] = []
         self._ended: dict[str, None] = {}
+        # What waits for a frozen process, None where it is not frozen.
+        self._frozen: list[Callable[[], None]] | None = None
+        self._stopped: list[_Inbox] = []
 
     def host(self, make: Callable[P, DomainActor[Any]], *args: P.args, **kwargs: P.kwargs) -> Wired[Any]:
         """Make an actor, leave it unstarted, and return where to reach it."""
@@ -163,6 +172,9 @@ class Process:
             return
         for tap in self.taps:
             tap(inbox.actor, delivery.message)
+        if self._frozen is not None:
+            self._frozen.append(partial(self._put, inbox, delivery))
+            return
         inbox.messages.append(delivery)
         if len(inbox.messages) == 1:
             self._world.wake(inbox)
@@ -177,6 +189,20 @@ class Process:
         """End at once, as by SIGKILL. Calls already sent may still be carried out, unheard."""
         self._alive = False
         self._world.forget(self)
+
+    def freeze(self, *, until: float) -> None:
+        """Do nothing before second `until`, as by SIGSTOP. Calls already sent are carried out meanwhile."""
+        if self._frozen is None:
+            self._frozen = []
+            self._stopped = self._world.stop_handling(self)
+            self._world.call_at(until, self._thaw)
+
+    def _thaw(self) -> None:
+        waiting, self._frozen = self._frozen or [], None
+        for inbox in self._stopped if self._alive else ():
+            self._world.wake(inbox)
+        for call in waiting:
+            call()
 
     @property
     def alive(self) -> bool:
@@ -201,6 +227,9 @@ class Process:
         self._armed.pop((to, key), None)
 
     def _ring(self, name: tuple[Ref[Any], TimerKey], arming: int, to: Ref[Any], message: object) -> None:
+        if self._frozen is not None:
+            self._frozen.append(partial(self._ring, name, arming, to, message))
+            return
         if self._alive and self._armed.get(name) == arming:
             del self._armed[name]
             to.tell(message)
@@ -251,6 +280,9 @@ class Process:
 
         def answer(outcome: Outcome[R]) -> None:
             if not self._alive:
+                return
+            if self._frozen is not None:
+                self._frozen.append(partial(answer, outcome))
                 return
             queue = self._queues[key]
             queue.popleft()

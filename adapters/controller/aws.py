@@ -102,7 +102,7 @@ def open_ec2(ground: Ground, connection: Connection, prices: PriceOverrides) -> 
     settings = ground.settings
     with _naming_settings():
         clients = Clients.open(session=_session(settings))
-    aws = Aws(clients, CallRetries(ground.clock, ground.dice))
+    aws = Aws(clients, CallRetries(ground.clock, ground.dice, may_change=ground.tenure.check))
     caches = AnswerCaches(ground.clock, ground.dice, ground.telemetry.log)
     identity = ClusterIdentity(
         name=settings.cluster_name,
@@ -151,4 +151,5 @@ def open_queue(ground: Ground) -> SqsQueue:
             congested=ground.interruptions_congested,
             failed=ground.failed,
             session=_session(ground.settings),
+            may_change=ground.tenure.check,
         )

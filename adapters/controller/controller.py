@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -15,14 +16,15 @@ from treenail.actors.runtime.base import Runtime
 from treenail.actors.runtime.threads import Threads
 from treenail.actors.system import System, SystemSettings
 from treenail.actors.termination_actor.termination_actor import TerminationActor
+from treenail.adapters.controller.candidacy import UNKNOWN, Candidacy
 from treenail.adapters.controller.failures import SPREAD, Failures
-from treenail.adapters.controller.ground import Ground, OpenOutside
+from treenail.adapters.controller.ground import Ground, OpenOutside, Outside
 from treenail.adapters.controller.liveness import Liveness
 from treenail.adapters.controller.pages import Page, Pages, serve_pages
 from treenail.adapters.controller.serving.losses import told_to
 from treenail.adapters.controller.serving.served_port import ServedPort, cannot_listen
 from treenail.adapters.controller.telemetry import open_telemetry
-from treenail.adapters.runtime.clock import SteadyClock, SystemClock
+from treenail.adapters.runtime.clock import SteadyClock, SystemClock, seconds_awake_or_not
 from treenail.adapters.runtime.dice import SystemDice
 from treenail.adapters.runtime.tasks import ThreadTasks
 from treenail.adapters.runtime.timers import ThreadTimers
@@ -30,6 +32,8 @@ from treenail.adapters.settings.settings import CloudName, Settings
 from treenail.adapters.telemetry.metric_registry import CONTENT_TYPE
 from treenail.domain.disruption.node_repair import EC2_POLICIES, KWOK_POLICIES, RepairPolicy
 from treenail.domain.interruption.interruption_policy import InterruptionPolicy
+from treenail.domain.leadership.news import LeaseLostError
+from treenail.domain.leadership.tenure import Tenure
 from treenail.domain.packing.problem import PackingSettings
 from treenail.domain.telemetry import metrics
 
@@ -43,10 +47,13 @@ _LAST_RESORT_SECONDS: Final = 15.0
 # From SIGTERM on: a second less than what is promised.
 _LAST_RESORT_WHEN_ASKED_SECONDS: Final = 19.0
 _LOGGER: Final = "controller"
-_NO_ELECTION: Final = (
-    "there is no leader election yet: run one replica, for two buy nodes twice"
-    " (DISABLE_LEADER_ELECTION=true says that you know)"
-)
+# After SIGTERM, when the lease is to be given up, if nothing is under way then.
+_RELEASED_SECONDS: Final = 8.0
+_NO_ELECTION: Final = "no leader is elected: run one replica, for two buy nodes twice"
+
+
+class _Leads:
+    """Said to the main thread: the lease is held, or none is wanted."""
 
 
 class Controller:
@@ -67,11 +74,13 @@ class Controller:
         self._settings = settings
         self._open_outside = open_outside
         self._last_resort = last_resort
-        self._ends: SimpleQueue[BaseException | None] = SimpleQueue()
+        # What the main thread waits for: the lease, an error that ends the process, or None to end it.
+        self._ends: SimpleQueue[BaseException | _Leads | None] = SimpleQueue()
+        self._tenure = Tenure(seconds_awake_or_not)
         machine = SystemClock()
         self._failures = Failures(Path(settings.state_directory), machine)
         self._dice = SystemDice()
-        self._pause = self._pause_drawn()
+        self._pause: float | None = None
         self.telemetry = open_telemetry(settings, machine, log)
         self._clock = SteadyClock(machine, self.telemetry)
         self.threads = Threads(self._clock)
@@ -83,6 +92,8 @@ class Controller:
             self._timers, self.threads, self._tasks, self.telemetry, look=self._clock.look
         )
         self._system: System | None = None
+        self._outside: Outside | None = None
+        self._candidacy: Candidacy | None = None
         self._probes: ServedPort | None = None
         self._metrics: ServedPort | None = None
 
@@ -100,7 +111,11 @@ class Controller:
         except Exception:
             self._close()
             raise
-        error = self._ends.get()
+        try:
+            while isinstance(error := self._ends.get(), _Leads):
+                self._lead()
+        except Exception as defect:  # noqa: BLE001 (nobody expected it: it ends the process as any other does)
+            error = defect
         return self._end_well() if error is None else self._end_badly(error)
 
     def stop(self) -> None:
@@ -146,19 +161,50 @@ class Controller:
                 self.threads.depth(InterruptionListener, TerminationActor) > _INTERRUPTIONS_CONGESTED
             ),
             failed=self.failed,
+            tenure=self._tenure,
         )
-        outside = self._open_outside(ground)
-        self._closing.callback(outside.close)
-        runtime = Runtime(
+        self._outside = self._open_outside(ground)
+        self._closing.callback(self._outside.close)
+        self._liveness.start()
+        self._stand(self._outside)
+
+    def _stand(self, outside: Outside) -> None:
+        """Lead, or be a candidate until this one does."""
+        if not self._settings.election_wanted:
+            self._tenure.extend(math.inf)
+            self._ends.put(_Leads())
+            return
+        outside.follow()
+        self._candidacy = Candidacy(
+            self._settings,
+            outside.lease,
+            self._tenure,
+            telemetry=self.telemetry,
+            leads=lambda: self._ends.put(_Leads()),
+        )
+        self._candidacy.stand(self.threads, self._runtime())
+
+    def _lead(self) -> None:
+        """Have the actors begin, as after a restart: all they go by stands in the API server."""
+        outside = self._outside
+        if self._system is not None or outside is None:
+            return
+        outside.lead()
+        # Whoever waited for long begins now.
+        self._pause = self._pause_drawn()
+        self.telemetry.gauge(metrics.PROVISIONING_ENABLED.name, float(self._pause is None))
+        self.telemetry.gauge(metrics.PROVISIONING_RESUMES.name, 0.0)
+        self._system = System(self._runtime(), self.threads, outside.ports, self._system_settings())
+        self._system.start()
+
+    def _runtime(self) -> Runtime:
+        return Runtime(
             timers=self._timers,
             tasks=self._tasks,
-            dice=ground.dice,
-            telemetry=telemetry,
+            dice=self._dice,
+            telemetry=self.telemetry,
             failed=self.failed,
         )
-        self._system = System(runtime, self.threads, outside.ports, self._system_settings())
-        self._liveness.start()
-        self._system.start()
 
     def _serve(self, variable: str, port: int, pages: Pages) -> ServedPort:
         try:
@@ -169,7 +215,7 @@ class Controller:
     def _announce(self) -> None:
         for warning in self._settings.warnings:
             self.telemetry.log(warning, logger=_LOGGER, level="warning")
-        if self._settings.election_wanted:
+        if not self._settings.election_wanted:
             self.telemetry.log(_NO_ELECTION, logger=_LOGGER, level="warning")
         try:
             self._failures.prepare()
@@ -180,8 +226,6 @@ class Controller:
                 level="warning",
                 error=str(error),
             )
-        self.telemetry.gauge(metrics.PROVISIONING_ENABLED.name, float(self._pause is None))
-        self.telemetry.gauge(metrics.PROVISIONING_RESUMES.name, 0.0)
         self.telemetry.log(
             "starting", logger=_LOGGER, cluster=self._settings.cluster_name, cloud=self._settings.cloud.value
         )
@@ -226,9 +270,11 @@ class Controller:
         return Page.check(self._liveness.troubles())
 
     def _readiness(self) -> Page:
+        if self._system is None and self._candidacy is not None and self._outside is not None:
+            return self._candidacy.page(known=self._outside.known())
         synced = self.telemetry.metrics.value(metrics.CLUSTER_STATE_SYNCED.name, {}) == 1
         if not synced:
-            return Page.check(["not everything there is in the cluster is known yet"])
+            return Page.check([UNKNOWN])
         if self.telemetry.metrics.value(metrics.PROVISIONING_ENABLED.name, {}) == 0:
             # Still ready: a pod that is not is no endpoint of the Service of the conversion webhook.
             return Page(b"ok: provisioning is off after failures, and comes back by itself\n")
@@ -246,41 +292,53 @@ class Controller:
     # --- ending
 
     def _end_well(self) -> int:
-        """Take nothing more in, finish what was begun as far as five seconds last, and end."""
+        """Take nothing more in, finish what was begun within five seconds, give up the lease, and end."""
+        release_by = time.monotonic() + _RELEASED_SECONDS
         self._arm(_LAST_RESORT_WHEN_ASKED_SECONDS)
         self.telemetry.log("stopping", logger=_LOGGER)
         self._stop_pumps()
         self._timers.stop(_END_SECONDS)
-        self._drain()
+        quiet = self._drain(release_by)
+        self._tasks.stop(0)
+        self._tenure.end()
+        if self._candidacy is not None:
+            self._candidacy.give_up(quiet=quiet)
         self._close()
         return 0
 
     def _end_badly(self, error: BaseException) -> int:
         self.telemetry.log("the process fails", logger=_LOGGER, level="error", error=error)
-        try:
-            self._failures.note()
-        except OSError as unwritten:
-            self.telemetry.log("cannot note the failure", logger=_LOGGER, level="warning", error=unwritten)
+        self._tenure.end()
+        if not isinstance(error, LeaseLostError):
+            self._note_failure()
         self._stop_pumps()
         self._close()
         return 1
 
+    def _note_failure(self) -> None:
+        try:
+            self._failures.note()
+        except OSError as unwritten:
+            self.telemetry.log("cannot note the failure", logger=_LOGGER, level="warning", error=unwritten)
+
     def _stop_pumps(self) -> None:
-        if self._system is None:
+        if self._outside is None:
             return
+        stop = self._system.stop if self._system is not None else self._outside.ports.reader.stop
         # A pump may be what fails: it is not waited for longer than it should take.
-        stopping = Thread(target=self._system.stop, name="stop-pumps", daemon=True)
+        stopping = Thread(target=stop, name="stop-pumps", daemon=True)
         stopping.start()
         stopping.join(2 * _END_SECONDS)
 
-    def _drain(self) -> None:
-        """Wait until nothing is under way."""
-        deadline = time.monotonic() + _DRAIN_SECONDS
+    def _drain(self, until: float) -> bool:
+        """Wait until nothing is under way, but not beyond `until`; return whether that came."""
+        deadline = min(until, time.monotonic() + _DRAIN_SECONDS)
         quiet = 0
         while quiet < 2 and time.monotonic() < deadline:  # noqa: PLR2004 (a message may just be in a handler)
             time.sleep(0.02)
             busy = self.threads.depth() or any(self._tasks.depths().values())
             quiet = 0 if busy else quiet + 1
+        return quiet > 1
 
     def _close(self) -> None:
         self._timers.stop(_END_SECONDS)

@@ -9,8 +9,9 @@ from typing import TypeAlias
 
 from treenail.actors.system import Ports
 from treenail.adapters.settings.settings import Settings
+from treenail.domain.leadership.tenure import Tenure
 from treenail.domain.model.runtime import Clock, Dice
-from treenail.domain.ports import Telemetry
+from treenail.domain.ports import LeaseStore, Telemetry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +20,7 @@ class Ground:
 
     `dated` hears what time it is at the API server, with each of its answers. `congested` says that the
     actors have enough to do, `interruptions_congested` that those have who hear of interruptions. `failed`
-    is for exceptions that nobody expected.
+    is for exceptions that nobody expected. `tenure` is asked before each call that changes something.
     """
 
     settings: Settings
@@ -30,14 +31,23 @@ class Ground:
     congested: Callable[[], bool]
     interruptions_congested: Callable[[], bool]
     failed: Callable[[BaseException], None]
+    tenure: Tenure
 
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """The world outside, opened. `close` ends what it holds open: connections, processes."""
+    """The world outside, opened. `close` ends what it holds open: connections, processes.
+
+    A leader is elected by `lease`. Whoever waits for it calls `follow`, to have what there is read meanwhile;
+    `known` says whether it was. Whoever leads calls `lead` first, to have what only a leader needs.
+    """
 
     ports: Ports
     close: Callable[[], None]
+    lease: LeaseStore
+    follow: Callable[[], None] = lambda: None
+    known: Callable[[], bool] = lambda: True
+    lead: Callable[[], None] = lambda: None
 
 
 OpenOutside: TypeAlias = Callable[[Ground], Outside]

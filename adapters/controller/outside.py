@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from treenail.actors.system import Ports
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.controller.ground import Ground, Outside
+from treenail.adapters.controller.namespace import lease_namespace
 from treenail.adapters.controller.webhook.upkeep import LOGGER
 from treenail.adapters.controller.webhook.webhook import Webhook, open_webhook
 from treenail.adapters.ec2.volume_costs import volume_cost, written_volume_cost
+from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
+from treenail.adapters.kubernetes.lease import KubernetesLease
 from treenail.adapters.kubernetes.reader import KubernetesReader
 from treenail.adapters.kubernetes.writer import KubernetesWriter
 from treenail.adapters.settings.price_overrides import read_price_overrides
@@ -26,6 +29,10 @@ from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, Interrupt
 from treenail.domain.telemetry import metrics
 
 _END_SECONDS: Final = 2.0
+# As controller-runtime has it: half of the time within which a lease is to be renewed.
+_LEASE_SECONDS: Final = 5.0
+_LEASE_QPS: Final = 10.0
+_LEASE_BURST: Final = 10
 
 
 class NoQueue:
@@ -60,10 +67,11 @@ def open_outside(ground: Ground) -> Outside:
         writer = KubernetesWriter(connection, clock=ground.clock, dice=ground.dice)
         queue = _queue(ground)
         webhook = _webhook(ground, connection, opened)
-        # Threads and processes: not before all that may refuse has been opened.
+        # Threads: not before all that may refuse has been opened.
         cloud = _cloud(ground, connection, reader, writer, opened)
-        solver = _start_solver(ground)
+        solver = _solver(ground)
         opened.callback(solver.stop)
+        lease = _lease(ground, opened)
         if webhook is not None:
             webhook.start()
         ports = Ports(
@@ -75,21 +83,36 @@ def open_outside(ground: Ground) -> Outside:
             # A node that KWOK plays has the volumes that somebody says it has.
             volume_cost=volume_cost if ground.settings.cloud is CloudName.EC2 else written_volume_cost,
         )
-        return Outside(ports, opened.pop_all().close)
+        close = opened.pop_all().close
+        return Outside(ports, close, lease, follow=reader.warm, known=lambda: reader.known, lead=solver.start)
 
 
 def _connect(ground: Ground) -> Connection:
     settings = ground.settings
+    return _opened(
+        ground,
+        qps=settings.kube_client_qps,
+        burst=settings.kube_client_burst,
+        dated=ground.dated,
+        may_write=ground.tenure.check,
+    )
+
+
+def _opened(ground: Ground, **how: Any) -> Connection:  # noqa: ANN401 (what `Connection.open` takes)
+    settings = ground.settings
+    kubeconfig = Path(settings.kubeconfig) if settings.kubeconfig else None
     try:
-        return Connection.open(
-            kubeconfig=Path(settings.kubeconfig) if settings.kubeconfig else None,
-            context=settings.kube_context or None,
-            qps=settings.kube_client_qps,
-            burst=settings.kube_client_burst,
-            dated=ground.dated,
-        )
+        return Connection.open(kubeconfig=kubeconfig, context=settings.kube_context or None, **how)
     except NotConnectedError as error:
         raise SettingError(f"KUBECONFIG: {error}") from None
+
+
+def _lease(ground: Ground, opened: ExitStack) -> KubernetesLease:
+    """Return the lease, on a connection of its own: no other request delays a renewal, and none needs it."""
+    connection = _opened(ground, qps=_LEASE_QPS, burst=_LEASE_BURST, timeout=_LEASE_SECONDS)
+    opened.callback(connection.close)
+    name, namespace = ground.settings.leader_election_name, lease_namespace(ground.settings)
+    return KubernetesLease(ApiCalls(connection), name=name, namespace=namespace)
 
 
 def _webhook(ground: Ground, connection: Connection, opened: ExitStack) -> Webhook | None:
@@ -101,14 +124,12 @@ def _webhook(ground: Ground, connection: Connection, opened: ExitStack) -> Webho
     return webhook
 
 
-def _start_solver(ground: Ground) -> WorkerSolver:
+def _solver(ground: Ground) -> WorkerSolver:
     def lost(why: str) -> None:
         ground.telemetry.count(metrics.SOLVER_RESTARTS.name)
         ground.telemetry.log("packer's process lost", logger="controller.provisioner", why=why)
 
-    solver = WorkerSolver(ground.clock, failed=ground.failed, lost=lost)
-    solver.start()
-    return solver
+    return WorkerSolver(ground.clock, failed=ground.failed, lost=lost)
 
 
 def _cloud(

@@ -22,6 +22,8 @@ from treenail.domain.model.runtime import Clock, Dice
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
+# How the actions are called that change nothing.
+_LOOK_UPS: Final = ("Describe", "Get", "List")
 _MOST_ATTEMPTS: Final = 4
 # No attempt begins later than so many seconds after the call was asked for, waiting for permits included.
 _MOST_SECONDS: Final = 30.0
@@ -43,8 +45,9 @@ class CallRetries:
     """Makes calls to AWS at the rate EC2 grants, and retries them. To be shared by all threads.
 
     Every call made by it must be safe to be made twice: by its nature, by its token or by its name.
-    What must hold for all calls, or for all that change something, is checked here and nowhere else.
-    `limits` are those of EC2's classes of actions.
+    What must hold for all calls, or for all that change something, is checked here and nowhere else:
+    `may_change` is asked just before each attempt at a call that is no look-up, and raises a PortError where
+    it may not be sent. `limits` are those of EC2's classes of actions.
     """
 
     def __init__(
@@ -54,11 +57,13 @@ class CallRetries:
         *,
         sleep: Callable[[float], None] = time.sleep,
         limits: Mapping[str, Limit] = LIMITS,
+        may_change: Callable[[], None] = lambda: None,
     ) -> None:
         self._clock = clock
         self._dice = dice
         self._sleep = sleep
         self._limits = limits
+        self._may_change = may_change
         self._lock = Lock()
         self._permits: dict[tuple[str, str], Permits] = {}
 
@@ -108,6 +113,8 @@ class CallRetries:
                     f"no permit for {service}:{action} within {_MOST_SECONDS:g} s"
                 )
             waited += wait
+            if not action.startswith(_LOOK_UPS):
+                self._may_change()
             try:
                 return Passed(call(), waited, attempt)
             except (ClientError, BotoCoreError, ResponseParserError) as error:

@@ -28,6 +28,7 @@ from treenail.domain.model.purposes import purpose_at_hand
 # Nine watches, their lists, and as many writers as there may be.
 _CONNECTIONS: Final = 64
 _CONNECT_SECONDS: Final = 5.0
+_REQUEST_SECONDS: Final = 30.0
 _USER_AGENT: Final = "treenail"
 _NOTHING: Final[Mapping[str, str]] = {}
 
@@ -45,10 +46,12 @@ class Connection:
 
     What it is reached by (address, certificates, tokens and their renewal) is the official client's
     affair. Writes wait for a permit of the rate limit, the most urgent first; reads, and whatever the
-    server refused as too much at once, are tried again a few times.
+    server refused as too much at once, are tried again a few times. `may_write` is asked just before each
+    attempt at a write, and raises a PortError where it may not be sent. `timeout` is for a request, unless it
+    brings its own (s).
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (all but one are set by name)
         self,
         configuration: Any,  # noqa: ANN401 - the official client brings no types
         *,
@@ -58,6 +61,8 @@ class Connection:
         pause: Callable[[float], None] = time.sleep,
         uniform: Callable[[float, float], float] = random.uniform,
         dated: Callable[[datetime], None] = lambda _: None,
+        may_write: Callable[[], None] = lambda: None,
+        timeout: float = _REQUEST_SECONDS,
     ) -> None:
         configuration.connection_pool_maxsize = _CONNECTIONS
         configuration.keep_alive = True
@@ -69,6 +74,8 @@ class Connection:
         self._pause = pause
         self._uniform = uniform
         self._dated = dated
+        self._may_write = may_write
+        self._timeout = timeout
         self._token = threading.Lock()
 
     @classmethod
@@ -80,11 +87,13 @@ class Connection:
         qps: float,
         burst: int,
         dated: Callable[[datetime], None] = lambda _: None,
+        may_write: Callable[[], None] = lambda: None,
+        timeout: float = _REQUEST_SECONDS,
     ) -> Connection:
         """Return a connection as a kubeconfig says, without one as a pod's service account does.
 
-        `qps` and `burst` limit the writes; `dated` hears what time it is there, with each answer. Nothing is
-        asked of the server yet.
+        `qps` and `burst` limit the writes; `dated` hears what time it is there, with each answer; `may_write`
+        and `timeout` are as for the class. Nothing is asked of the server yet.
 
         Raises:
             NotConnectedError: there is no such file or account, or it says nothing usable.
@@ -107,7 +116,7 @@ class Connection:
         flaw = flaw_of(configuration)
         if flaw:
             raise _not_connected(kubeconfig, flaw)
-        return cls(configuration, qps=qps, burst=burst, dated=dated)
+        return cls(configuration, qps=qps, burst=burst, dated=dated, may_write=may_write, timeout=timeout)
 
     @property
     def url(self) -> str:
@@ -122,19 +131,22 @@ class Connection:
         query: Mapping[str, str] = _NOTHING,
         body: bytes | None = None,
         content_type: str = "application/json",
-        timeout: float = 30.0,
+        timeout: float | None = None,
     ) -> bytes:
         """Return the body of the answer. `timeout` is for all attempts together, in seconds.
 
         Raises:
             PortError: the one that fits what the API server said, or UnavailableError where it did not.
         """
+        timeout = self._timeout if timeout is None else timeout
         until = self._clock() + timeout
         headers = {"Content-Type": content_type} if body is not None else {}
         if method not in _SAFE:
             self._writes.take(within=timeout, purpose=purpose_at_hand())
         for attempt in range(1, _ATTEMPTS + 1):
             left = max(0.1, until - self._clock())
+            if method not in _SAFE:
+                self._may_write()
             try:
                 with self._answer(method, path, query, headers, body, left) as answer:
                     return self._read(answer, method, path)

@@ -43,10 +43,10 @@ _OLDER_NODE_CLAIM: Final = replace(NODE_CLAIM, api_version="karpenter.sh/v1beta1
 
 
 @dataclass(frozen=True, slots=True)
-class _Feed:
-    """What runs for one listener."""
+class _Watch:
+    """What runs to know all there is, whether anybody is told or not."""
 
-    publisher: FactPublisher
+    store: WatchStore
     relister: Relister
     watchers: tuple[Watcher, ...]
     threads: tuple[threading.Thread, ...]
@@ -78,7 +78,8 @@ class KubernetesReader:
         self._uniform = uniform
         self._pace = pace or Pace()
         self._forbidden = forbidden
-        self._feed: _Feed | None = None
+        self._watching: _Watch | None = None
+        self._telling: tuple[FactPublisher, threading.Thread] | None = None
         self._attachments = VolumeAttachments(
             pace=self._pace,
             watch=self._watch_attachments,
@@ -89,19 +90,64 @@ class KubernetesReader:
 
     # --- watching
 
+    def warm(self) -> None:
+        """Read and watch all there is from now on, so that whoever is fed later is told of it at once."""
+        self._warmed()
+
+    def _warmed(self) -> _Watch:
+        if self._watching is None:
+            self._watching = self._watch()
+            for thread in self._watching.threads:
+                thread.start()
+        return self._watching
+
+    @property
+    def known(self) -> bool:
+        """Whether all there is was read once."""
+        watching = self._watching
+        if watching is None:
+            return False
+        with watching.store.wake:
+            return watching.store.complete
+
     def feed(self, to: Ref[ClusterFact]) -> None:
         """From now on tell `to`, all there is first.
 
         Raises:
             RuntimeError: somebody is told already.
         """
-        if self._feed is not None:
+        if self._telling is not None:
             raise RuntimeError("the cluster is watched already: stop that watch first")
-        store = WatchStore(WATCHED)
-        reading = Reading()
+        store = self._warmed().store
         publisher = FactPublisher(
             store, to, pace=self._pace, uniform=self._uniform, congested=self._congested
         )
+        thread = self._thread("tell", publisher.run)
+        self._telling = publisher, thread
+        thread.start()
+
+    def stop(self) -> None:
+        """Tell no more facts, and read none. Another may be told from now on."""
+        self._attachments.stop()
+        threads = [self._drain] if self._drain is not None else []
+        watching, self._watching = self._watching, None
+        telling, self._telling = self._telling, None
+        if telling is not None:
+            telling[0].stop()
+            threads.append(telling[1])
+        if watching is not None:
+            watching.relister.stop()
+            for watcher in watching.watchers:
+                watcher.stop()
+            threads += watching.threads
+        until = time.monotonic() + self._pace.stop
+        for thread in threads:
+            if thread is not threading.current_thread():
+                thread.join(max(0.0, until - time.monotonic()))
+
+    def _watch(self) -> _Watch:
+        store = WatchStore(WATCHED)
+        reading = Reading()
         relister = Relister()
         watchers: list[Watcher] = []
 
@@ -115,27 +161,9 @@ class KubernetesReader:
             )
             for resource in WATCHED
         )
-        threads = [self._thread("tell", publisher.run), self._thread("relist", relister.run)]
+        threads = [self._thread("relist", relister.run)]
         threads += [self._thread(r.plural, w.run) for r, w in zip(WATCHED, watchers, strict=True)]
-        self._feed = _Feed(publisher, relister, tuple(watchers), tuple(threads))
-        for thread in threads:
-            thread.start()
-
-    def stop(self) -> None:
-        """Tell no more facts. Another may be told from now on."""
-        self._attachments.stop()
-        threads = [self._drain] if self._drain is not None else []
-        feed, self._feed = self._feed, None
-        if feed is not None:
-            feed.publisher.stop()
-            feed.relister.stop()
-            for watcher in feed.watchers:
-                watcher.stop()
-            threads += feed.threads
-        until = time.monotonic() + self._pace.stop
-        for thread in threads:
-            if thread is not threading.current_thread():
-                thread.join(max(0.0, until - time.monotonic()))
+        return _Watch(store, relister, tuple(watchers), tuple(threads))
 
     def _begin_drain(self, run: Callable[[], None]) -> None:
         thread = self._thread("drain", run)

@@ -13,6 +13,13 @@ from treenail.domain.ports import Telemetry
 from treenail.domain.telemetry import metrics
 
 _LOGGER: Final = "clock"
+# Linux has it; its monotonic clock stands still while the machine is suspended.
+_BOOT_TIME: Final[int | None] = getattr(time, "CLOCK_BOOTTIME", None)
+
+
+def seconds_awake_or_not() -> float:
+    """Return seconds that never go back, and go on while the machine sleeps or is suspended."""
+    return time.clock_gettime(_BOOT_TIME) if _BOOT_TIME is not None else time.monotonic()
 
 
 class SystemClock:

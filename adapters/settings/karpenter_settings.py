@@ -38,12 +38,9 @@ IGNORED: Final[Mapping[str, str]] = {
     "WEBHOOK_METRICS_PORT": "8001",
 }
 
-# Settings of leader election, of which there is none yet: how each says that none is wanted.
+# How Karpenter is told up to v0.32 that no leader is to be elected.
 ELECTION: Final[Mapping[str, Callable[[str], bool]]] = {
-    "DISABLE_LEADER_ELECTION": values.boolean,
     "LEADER_ELECT": lambda written: not values.boolean(written),
-    "LEADER_ELECTION_NAME": lambda _: False,
-    "LEADER_ELECTION_NAMESPACE": lambda _: False,
 }
 
 # Settings of Karpenter's that cannot be followed, and must not be passed over: how they are read, and what to

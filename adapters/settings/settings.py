@@ -77,6 +77,19 @@ class Settings:
         values.namespace,
         "Where the ConfigMap `karpenter-global-settings` is; without it, in the pod's own namespace.",
     )
+    leader_election_name: str = _variable(
+        "karpenter-leader-election",
+        values.object_name,
+        "The Lease by which one replica is elected: Karpenter's, so that it waits for us, and we for it.",
+    )
+    leader_election_namespace: str = _variable(
+        "", values.namespace, "Where that Lease is; without it, in the pod's own namespace."
+    )
+    disable_leader_election: bool = _variable(
+        "false",
+        values.boolean,
+        "Whether no leader is elected: then there must be one replica, and no Karpenter.",
+    )
     kube_client_qps: float = _variable("200", values.positive, "Writes to the API server a second.")
     kube_client_burst: int = _variable("300", values.natural, "Writes to the API server at once.")
     cluster_endpoint: str = _variable("", values.url, "The API server, for nodes; without it, EKS is asked.")

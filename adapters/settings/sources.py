@@ -33,7 +33,7 @@ def read_settings(
     sources = Sources(environment, options, variables_of(config))
     read = {variable.field: sources.read(variable) for variable in VARIABLES}
     warnings = (*_warnings(environment, read["feature_gates"]), *warnings_of(config))
-    settings = Settings(**read, warnings=warnings, election_wanted=_wants_election(environment))
+    settings = Settings(**read, warnings=warnings, election_wanted=_wants_election(environment, read))
     _check(settings)
     return settings
 
@@ -87,9 +87,9 @@ def _check(settings: Settings) -> None:
         raise SettingError("KUBE_CLIENT_BURST: '0' would let no write through")
 
 
-def _wants_election(environment: Mapping[str, str]) -> bool:
+def _wants_election(environment: Mapping[str, str], read: Mapping[str, Any]) -> bool:
     """Return whether a leader is to be elected, as it is with Karpenter unless a setting says otherwise."""
-    declined = False
+    declined = bool(read["disable_leader_election"])
     for name, declines in ELECTION.items():
         written = environment.get(name, "").strip()
         try:

@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 from treenail.adapters.api.aws.launch_options import check_tags
 from treenail.adapters.api.aws.v1_node_class import RESTRICTED_TAGS
 from treenail.adapters.api.errors import FieldError
-from treenail.adapters.api.names import is_dns_label
+from treenail.adapters.api.names import is_dns_label, is_subdomain
 from treenail.domain.model.durations import parse_duration
 
 E = TypeVar("E", bound=Enum)
@@ -157,6 +157,13 @@ def name(written: str) -> str:
     """Read the name of an object, such as a Service."""
     if not _NAME.fullmatch(written):
         raise ValueError("is not a name of lower-case letters, digits and hyphens")
+    return written
+
+
+def object_name(written: str) -> str:
+    """Read the name of an object whose kind allows dots, such as a Lease."""
+    if not is_subdomain(written):
+        raise ValueError("is not a name of lower-case letters, digits, hyphens and dots")
     return written
 
 

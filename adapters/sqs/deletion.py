@@ -21,7 +21,10 @@ _BACKOFF: Final = Backoff(first=0.1, longest=1.0)
 
 
 class Deletion:
-    """Deletes messages by their receipts."""
+    """Deletes messages by their receipts.
+
+    `may_change` is asked just before each call, and raises a PortError where it may not be sent.
+    """
 
     def __init__(
         self,
@@ -30,7 +33,9 @@ class Deletion:
         dice: Dice,
         *,
         sleep: Callable[[float], None] = time.sleep,
+        may_change: Callable[[], None] = lambda: None,
     ) -> None:
+        self._may_change = may_change
         self._client = client
         self._url = url
         self._dice = dice
@@ -63,6 +68,7 @@ class Deletion:
         entries = [{"Id": str(n), "ReceiptHandle": receipt} for n, receipt in enumerate(receipts)]
         try:
             url = self._url.find(self._client)
+            self._may_change()
             answer = self._client.delete_message_batch(QueueUrl=url, Entries=entries)  # type: ignore[arg-type]
         except CALL_ERRORS as error:
             if is_missing(error):

@@ -36,7 +36,7 @@ class SqsQueue:
 
     While `congested` says so, no message is received. An error of a thread that is not SQS's but a defect
     of ours goes to `failed`. One receiver at a time: feeding another one takes the place of the first.
-    Safe to share between threads.
+    Safe to share between threads. `may_change` is asked before messages are deleted.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class SqsQueue:
         congested: Callable[[], bool],
         failed: Callable[[BaseException], None],
         session: boto3.Session | None = None,
+        may_change: Callable[[], None] = lambda: None,
     ) -> None:
         self._settings = settings
         self._dice = dice
@@ -57,7 +58,8 @@ class SqsQueue:
         self._session = session or boto3.Session()
         self._url = QueueUrl(settings.name)
         # Deleting goes on while receiving is stopped, so it has connections of its own.
-        self._deletion = Deletion(open_client(self._session, wait_seconds=0), self._url, dice)
+        client = open_client(self._session, wait_seconds=0)
+        self._deletion = Deletion(client, self._url, dice, may_change=may_change)
         self._lock = threading.Lock()
         self._run: _Run | None = None
 

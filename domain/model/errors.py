@@ -31,6 +31,10 @@ class UnavailableError(PortError):
     """No answer. The call may or may not have been carried out."""
 
 
+class NotLeadingError(UnavailableError):
+    """This replica may change nothing now, as it does not hold the lease. Nothing was sent."""
+
+
 class NodeClassNotReadyError(PortError):
     """The node class cannot be launched from: it is missing, or its subnets, groups or images are.
 

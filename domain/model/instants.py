@@ -31,3 +31,8 @@ def read_instant(text: str) -> datetime | None:
 def write_instant(at: datetime) -> str:
     """Write an instant to the second, in UTC, as Kubernetes does."""
     return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def write_precise_instant(at: datetime) -> str:
+    """Write an instant to the microsecond, in UTC, as Kubernetes does in leases."""
+    return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"

@@ -170,6 +170,9 @@ OBJECTS_SET_ASIDE: Final = _counter(
 METRICS_REFUSED: Final = _counter(
     "treenail_metrics_refused_total", "Values that were written to no metric declared here: a defect."
 )
+LEADER: Final = _gauge(
+    "leader_election_master_status", "1 where this replica holds the lease of that name, else 0.", "name"
+)
 PROVISIONING_ENABLED: Final = _gauge(
     "treenail_provisioning_enabled", "1 where nodes are bought, 0 after too many failures in a row."
 )

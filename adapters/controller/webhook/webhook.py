@@ -22,11 +22,12 @@ from treenail.adapters.kubernetes.shared_secret import SharedSecret
 from treenail.adapters.kubernetes.storage_migration import StorageMigration
 from treenail.adapters.settings.settings import Settings
 from treenail.domain.model.backoff import Backoff, Retries
-from treenail.domain.model.errors import PortError
+from treenail.domain.model.errors import NotLeadingError, PortError
 from treenail.domain.model.runtime import Dice
 
 SECRET_NAME: Final = "treenail-webhook"  # noqa: S105 - what it is called, not what it holds
 _EVERY_SECONDS: Final = 60.0
+_FOLLOWER_SECONDS: Final = 5.0
 # Replicas that were started together shall not all ask together.
 _SOONEST: Final = 0.8
 _END_SECONDS: Final = 2.0
@@ -79,6 +80,9 @@ class Webhook:
         """Take a turn, and return the seconds until the next."""
         try:
             well = self._turn()
+        except NotLeadingError:
+            # The leader writes what all replicas share: this one reads it soon.
+            return _FOLLOWER_SECONDS * self._dice.uniform(_SOONEST, 1.0)
         except PortError as error:
             self._log("webhook not looked after", logger=LOGGER, level="warning", error=str(error))
             return self._retries.failed()

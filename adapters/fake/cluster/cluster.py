@@ -18,6 +18,7 @@ from treenail.adapters.fake.cluster.budget_controller import BudgetController
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.event_log import EventLog, EventRecord
 from treenail.adapters.fake.cluster.kubelets import Kubelets, Machine
+from treenail.adapters.fake.cluster.leases import FakeLease, Leases
 from treenail.adapters.fake.cluster.node_controller import NodeController
 from treenail.adapters.fake.cluster.objects import Change, address, address_of, rank, spoken
 from treenail.adapters.fake.cluster.request_faults import RequestFaults
@@ -74,6 +75,7 @@ class FakeCluster:
         self._plane = plane
         self._watch = Watch(plane, self._present_faults, self._texts)
         self._watches = [self._watch]
+        self._leases = Leases()
         self._server = ApiServer(self._store)
         accounts = Accounts(self._store)
         self._kubelets = Kubelets(plane, accounts, self._server)
@@ -226,6 +228,16 @@ class FakeCluster:
         other = copy(self)
         other.watch_alone()
         return other
+
+    def partitioned_until(self, at: float) -> None:
+        """Let this client alone not reach the API server before second `at`. It has a way of its own then."""
+        self._requests = RequestFaults(self._plane, self._present_faults)
+        self._requests.close(at)
+        self._watch.cut_off(at)
+
+    def lease(self, name: str, *, namespace: str = "kube-system") -> FakeLease:
+        """Return the way to a Lease, by whatever way this client reaches the API server at the time."""
+        return FakeLease(self._leases, f"{namespace}/{name}", lambda: self._requests)
 
     def watch_alone(self) -> None:
         """Have a watch of its own from now on."""

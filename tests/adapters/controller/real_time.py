@@ -132,7 +132,8 @@ class Lab:
         cloud: Any = Locked(self.ec2, lock)
         queue: Any = Locked(self.queue, lock)
         ports = Ports(reader=cluster, writer=cluster, cloud=cloud, queue=queue, solver=self.solver)
-        return Outside(ports, self.closed.set)
+        lease: Any = Locked(self.cluster.lease("karpenter-leader-election"), lock)
+        return Outside(ports, self.closed.set, lease)
 
     def running(self) -> int:
         """Return how many pods run that are not of DaemonSets."""

@@ -19,6 +19,7 @@ from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.settings.sources import SettingError, read_settings
+from treenail.domain.leadership.tenure import Tenure
 from treenail.domain.model.errors import UnavailableError
 from treenail.domain.model.price_overrides import NO_OVERRIDES
 
@@ -44,6 +45,7 @@ def ground(**variables: str) -> Ground:
         congested=lambda: False,
         interruptions_congested=lambda: False,
         failed=lambda _: None,
+        tenure=Tenure(clock.monotonic),
     )
 
 

@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,7 @@ def test_an_end_that_hangs_comes_to_the_last_resort(
     opened = house.lab.open
 
     def open_what_does_not_close(ground: Ground) -> Outside:
-        return Outside(opened(ground).ports, lambda: hung.append(house.last_resort.wait(SECONDS)))
+        return replace(opened(ground), close=lambda: hung.append(house.last_resort.wait(SECONDS)))
 
     hung: list[bool] = []
     house.outside = open_what_does_not_close
@@ -239,17 +240,6 @@ def test_a_port_that_is_taken_is_told_of_and_nothing_is_left_running(
 
     assert str(caught.value) == f"{variable}: {taken} cannot be listened on: address in use"
     other.lab.agenda.stop()
-
-
-@pytest.mark.parametrize(("disabled", "lines"), [("false", 1), ("true", 0)])
-def test_that_no_leader_is_elected_is_warned_about(tmp_path: Path, disabled: str, lines: int) -> None:
-    house = House(tmp_path, DISABLE_LEADER_ELECTION=disabled)
-    house.start()
-    house.close()
-
-    said = [line for line in house.log.getvalue().splitlines() if "no leader election" in line]
-    assert len(said) == lines
-    assert all(json.loads(line)["level"] == "WARNING" for line in said)
 
 
 def test_what_changes_nothing_is_warned_about(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
 from treenail.adapters.settings.settings import CloudName
 from treenail.adapters.settings.sources import SettingError, read_settings
+from treenail.domain.leadership.tenure import Tenure
 from treenail.domain.model.node_classes import DEFAULT_KUBELET
 
 
@@ -127,6 +128,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> _Opened:
     opened = _Opened()
     monkeypatch.setattr(outside, "WorkerSolver", lambda *_, **__: opened)
     monkeypatch.setattr(outside, "_connect", lambda _: opened)
+    monkeypatch.setattr(outside, "_lease", lambda *_: None)
     return opened
 
 
@@ -144,6 +146,7 @@ def ground() -> Iterator[Ground]:
         congested=lambda: False,
         interruptions_congested=lambda: False,
         failed=lambda _: None,
+        tenure=Tenure(clock.monotonic),
     )
     telemetry.close(5.0)
 
@@ -164,7 +167,11 @@ def test_where_the_cloud_or_the_queue_does_not_open_no_process_and_no_connection
 
 
 def test_what_was_opened_ends_in_the_opposite_order(opened: _Opened, ground: Ground) -> None:
-    outside.open_outside(ground).close()
+    there = outside.open_outside(ground)
+    assert opened.seen == []
+
+    there.lead()
+    there.close()
 
     assert opened.seen == ["process started", "process stopped", "connection closed"]
 
@@ -190,7 +197,6 @@ def test_what_ec2_sells_is_kept_up_to_date_from_the_start_to_the_end(
 
     assert opened.seen == [
         "refreshing started",
-        "process started",
         "process stopped",
         "refreshing stopped",
         "connection closed",
@@ -217,7 +223,7 @@ def test_nodes_without_machines_cost_what_the_file_of_prices_says(
     prices = {o.price for one in types if one.name.startswith("c-4x-") for o in one.offerings}
     assert prices == {0.5}
     assert {o.price for one in types for o in one.offerings} > prices
-    assert opened.seen == ["process started"]
+    assert opened.seen == []
 
 
 def test_a_file_of_prices_that_makes_no_sense_is_a_bad_setting(

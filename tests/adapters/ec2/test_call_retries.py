@@ -27,6 +27,7 @@ from treenail.domain.model.errors import (
     AlreadyExistsError,
     InvalidError,
     NotFoundError,
+    NotLeadingError,
     PortError,
     TooManyRequestsError,
     UnavailableError,
@@ -320,3 +321,41 @@ def test_a_rate_that_fell_rises_again_within_a_minute() -> None:
 
     assert retries.ask("ec2", "CreateFleet", lambda: 1).waited_seconds == pytest.approx(0.2, abs=0.01)
     assert slow > 0.3
+
+
+LAUNCHES = ("CreateFleet", "CreateLaunchTemplate", "TerminateInstances", "CreateTags", "DeleteLaunchTemplate")
+
+
+@pytest.mark.parametrize("action", LAUNCHES)
+def test_each_attempt_at_a_change_is_asked_about_just_before_it_is_sent(action: str) -> None:
+    time, sent = SleptTime(), Script(THROTTLED, "done")
+
+    def only_at_first() -> None:
+        if time.slept:
+            raise NotLeadingError("not any more")
+
+    retries = CallRetries(time, PlainDice(), sleep=time.sleep, may_change=only_at_first)
+
+    with pytest.raises(NotLeadingError):
+        retries.call("ec2", action, sent)
+
+    assert sent.calls == 1
+
+
+@pytest.mark.parametrize(
+    ("service", "action"),
+    [
+        ("ec2", "DescribeInstances"),
+        ("ssm", "GetParameter"),
+        ("iam", "ListInstanceProfiles"),
+        ("pricing", "GetProducts"),
+    ],
+)
+def test_nobody_is_asked_about_a_look_up(service: str, action: str) -> None:
+    def refuse() -> None:
+        raise NotLeadingError("not now")
+
+    time = SleptTime()
+    retries = CallRetries(time, PlainDice(), sleep=time.sleep, may_change=refuse)
+
+    assert retries.call(service, action, lambda: "seen") == "seen"

@@ -17,6 +17,7 @@ from treenail.domain.model.errors import (
     ConflictError,
     InvalidError,
     NotFoundError,
+    NotLeadingError,
     PortError,
     TooManyRequestsError,
     UnavailableError,
@@ -352,3 +353,48 @@ def test_without_a_kubeconfig_or_a_cluster_around_there_is_no_connection(
         Connection.open(qps=1, burst=1)
     with pytest.raises(NotConnectedError, match="nothing-here"):
         Connection.open(kubeconfig=tmp_path / "nothing-here", qps=1, burst=1)
+
+
+# --- writes that may not be sent
+
+
+def test_a_write_that_may_not_be_sent_is_not_and_a_read_is(server: ScriptedServer) -> None:
+    def refuse() -> None:
+        raise NotLeadingError("not now")
+
+    connection = a_connection(server.url, may_write=refuse)
+    server.answers(PATH, Reply(body=b"{}"))
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        with pytest.raises(NotLeadingError):
+            connection.request(method, PATH, body=b"{}")
+    assert server.asked == []
+
+    connection.request("GET", PATH)
+
+    connection.close()
+
+
+def test_each_attempt_at_a_write_is_asked_about_after_it_has_waited(
+    server: ScriptedServer, pauses: Pauses
+) -> None:
+    asked: list[float] = []
+
+    def only_once() -> None:
+        asked.append(pauses.now())
+        if len(asked) > 1:
+            raise NotLeadingError("not any more")
+
+    connection = a_connection(
+        server.url,
+        clock=pauses.now,
+        pause=pauses.pause,
+        uniform=lambda _, high: high,
+        may_write=only_once,
+    )
+    server.answers(PATH, status(429, "TooManyRequests", "wait"), Reply(body=b"{}"))
+
+    with pytest.raises(NotLeadingError):
+        connection.request("PATCH", PATH, body=b"{}")
+
+    assert asked == [0.0, pytest.approx(0.2)]
+    connection.close()

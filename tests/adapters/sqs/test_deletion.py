@@ -11,7 +11,7 @@ from treenail.adapters.runtime.dice import SystemDice
 from treenail.adapters.sqs.connections import open_client
 from treenail.adapters.sqs.deletion import Deletion
 from treenail.adapters.sqs.queue_url import QueueUrl
-from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.errors import NotLeadingError, UnavailableError
 
 NAME, URL = "demo", "https://sqs.us-east-1.amazonaws.com/123456789012/demo"
 CLIENT = open_client(boto3.Session("key", "secret", region_name="us-east-1"), wait_seconds=0)
@@ -86,3 +86,15 @@ def test_a_receipt_is_sent_once_in_a_batch(sqs: Sqs) -> None:
     sqs.answers(("a", "b"))
 
     sqs.deletion.delete(("a", "b", "a"))
+
+
+def test_nothing_is_deleted_by_whoever_may_not() -> None:
+    def refuse() -> None:
+        raise NotLeadingError("not now")
+
+    with Stubber(CLIENT) as stub:
+        stub.add_response("get_queue_url", {"QueueUrl": URL}, {"QueueName": NAME})
+        deletion = Deletion(CLIENT, QueueUrl(NAME), SystemDice(), may_change=refuse)
+
+        with pytest.raises(NotLeadingError):
+            deletion.delete(("a",))

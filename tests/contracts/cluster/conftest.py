@@ -19,7 +19,7 @@ from treenail.domain.model.events import ClusterEvent, ObjectRef
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.nodes import Condition, Node
 from treenail.domain.model.pods import Pod
-from treenail.domain.ports import ClusterReader, ClusterWriter
+from treenail.domain.ports import ClusterReader, ClusterWriter, LeaseStore
 
 HERE: Final = Path(__file__).parent
 
@@ -29,6 +29,7 @@ class FakeSubject:
         self._rig = Rig()
         self.reader: ClusterReader = self._rig.cluster
         self.writer: ClusterWriter = self._rig.cluster
+        self.lease: LeaseStore = self._rig.cluster.lease("test", namespace="default")
 
     def apply(self, *objects: ApiObject) -> None:
         self._rig.cluster.apply(*objects)

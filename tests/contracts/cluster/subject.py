@@ -10,7 +10,7 @@ from treenail.adapters.api.workloads import ApiObject
 from treenail.domain.model.events import ClusterEvent, ObjectRef
 from treenail.domain.model.nodes import Condition, Node
 from treenail.domain.model.pods import Phase, Pod
-from treenail.domain.ports import ClusterReader, ClusterWriter
+from treenail.domain.ports import ClusterReader, ClusterWriter, LeaseStore
 
 FINALIZER: Final = "example.com/wait"
 # The namespaces that are on every cluster.
@@ -22,6 +22,7 @@ class Subject(Protocol):
 
     reader: ClusterReader
     writer: ClusterWriter
+    lease: LeaseStore
 
     def apply(self, *objects: ApiObject) -> None:
         """Create objects as they are, with their status."""

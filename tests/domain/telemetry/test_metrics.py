@@ -53,12 +53,14 @@ def test_metrics_of_karpenter_are_as_it_has_them() -> None:
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_a_metric_is_well_formed(metric: Metric) -> None:
-    assert re.fullmatch(r"(karpenter|treenail)(_[a-z][a-z0-9]*)+", metric.name)
+    assert re.fullmatch(r"(karpenter|treenail|leader_election)(_[a-z][a-z0-9]*)+", metric.name)
     assert metric.name.endswith("_total") == (metric.kind is MetricKind.COUNTER)
     assert metric.name.endswith("_seconds") == (metric.unit == "seconds")
     assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", label) for label in metric.labels)
     assert len(set(metric.labels)) == len(metric.labels)
-    assert not set(metric.labels) & {"le", "quantile", "pod", "name", "namespace", "decision_id", "trace_id"}
+    # The lease is named as controller-runtime does.
+    names = set(metric.labels) - ({"name"} if metric is metrics.LEADER else set())
+    assert not names & {"le", "quantile", "pod", "name", "namespace", "decision_id", "trace_id"}
     assert metric.help.endswith(".")
     assert bool(metric.buckets) == (metric.kind is MetricKind.HISTOGRAM)
     assert list(metric.buckets) == sorted(set(metric.buckets))

@@ -91,7 +91,8 @@ def test_the_controller_takes_the_environment_as_it_is_meant(helm: Helm, name: s
 
     assert [line for line in settings.warnings if "changes nothing" in line] == []
     if name == "minimal":
-        defaults = read_settings({"CLUSTER_NAME": "demo", "SYSTEM_NAMESPACE": "kube-system"}, {})
+        where = dict.fromkeys(("SYSTEM_NAMESPACE", "LEADER_ELECTION_NAMESPACE"), "kube-system")
+        defaults = read_settings({"CLUSTER_NAME": "demo", **where}, {})
         assert settings == defaults
     if name == "everything":
         assert settings.cluster_name == "treenail-cluster"

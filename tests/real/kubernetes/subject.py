@@ -20,7 +20,9 @@ from treenail.adapters.api.metadata import ConditionModel
 from treenail.adapters.api.reading import Reading
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.api.written.parts import Tree
+from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.connection import Connection
+from treenail.adapters.kubernetes.lease import LEASE, KubernetesLease
 from treenail.adapters.kubernetes.reader import KubernetesReader
 from treenail.adapters.kubernetes.resources import NAMESPACE, NODE, POD, RESOURCES, WATCHED, Resource
 from treenail.adapters.kubernetes.writer import KubernetesWriter
@@ -33,7 +35,7 @@ from treenail.domain.model.nodes import Condition, Node
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.runtime import Ref
-from treenail.domain.ports import ClusterReader, ClusterWriter
+from treenail.domain.ports import ClusterReader, ClusterWriter, LeaseStore
 
 T = TypeVar("T", Pod, Node)
 
@@ -42,7 +44,7 @@ EVENT: Final = RESOURCES["Event"]
 CRD: Final = Resource("CustomResourceDefinition", "apiextensions.k8s.io/v1", "customresourcedefinitions")
 PATIENCE: Final = 20.0
 # What a test may leave behind, in the order in which it goes.
-LEFT: Final = (POD, EVENT, *(r for r in reversed(WATCHED) if r != POD))
+LEFT: Final = (POD, EVENT, LEASE, *(r for r in reversed(WATCHED) if r != POD))
 
 
 def install_crds(server: ControlPlane) -> None:
@@ -88,6 +90,7 @@ class RealSubject:
         self.writer: ClusterWriter = KubernetesWriter(
             self._connection, clock=SystemClock(), dice=SystemDice()
         )
+        self.lease: LeaseStore = KubernetesLease(ApiCalls(self._connection), name="test", namespace="default")
 
     def close(self) -> None:
         self.reader.stop()

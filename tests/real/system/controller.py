@@ -40,6 +40,8 @@ class Controller:
                 "STATE_DIRECTORY": str(state),
                 # Definitions are shared by all tests of a control plane: who means its webhook says so.
                 "DISABLE_WEBHOOK": "true",
+                # It lives through outages of the API server, and leads at once after it was killed.
+                "DISABLE_LEADER_ELECTION": "true",
                 **env,
             },
         )
