@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
-from typing import Final, Protocol
+from typing import Final
 
 from treenail.domain.disruption.disruption import NodeInterrupted
 from treenail.domain.model.causes import Cause
@@ -12,17 +12,12 @@ from treenail.domain.model.claims import promised_pods
 from treenail.domain.model.fleets import Instance
 from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.model.runtime import Log
 from treenail.domain.telemetry.log_facts import shortened
 from treenail.domain.telemetry.tracing import SpanContext
 from treenail.domain.termination.end_records import EndRecord
 
 _MOST_PACKINGS: Final = 10
-
-
-class Log(Protocol):
-    """Where lines go: `DomainActor.log`."""
-
-    def __call__(self, text: str, /, **fields: object) -> None: ...
 
 
 def tell_packing(log: Log, claims: Iterable[NodeClaim]) -> None:

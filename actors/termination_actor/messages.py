@@ -6,17 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
+from treenail.actors.runtime.work_queue import Look
 from treenail.actors.termination_actor.gathered_ends import Together
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.runtime import Outcome
 from treenail.domain.termination.drain import Step
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """A timer tick: see what one node needs next."""
-
-    name: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, assert_never
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.life_lines import tell_deleted, tell_node_deleted, tell_taken
 from treenail.actors.runtime.publishing import write_beside
-from treenail.actors.runtime.work_queue import WorkQueue
+from treenail.actors.runtime.work_queue import Look, WorkQueue
 from treenail.actors.termination_actor.drain_calls import DrainCalls, cause_of, leaving_for
 from treenail.actors.termination_actor.ending_publisher import EndingPublisher
 from treenail.actors.termination_actor.ending_recorder import EndingRecorder
@@ -19,7 +19,6 @@ from treenail.actors.termination_actor.messages import (
     Did,
     DidTogether,
     Heal,
-    Look,
     MovedOut,
     TakeTogether,
     Tick,

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from treenail.adapters.ec2.discovery.asking import Aws, matching
-from treenail.adapters.ec2.discovery.cache import Log, unheard
+from treenail.adapters.ec2.discovery.cache import unheard
 from treenail.adapters.ec2.discovery.capacity_reservations import described_reservations
 from treenail.adapters.ec2.discovery.statuses import InstanceStatuses
 from treenail.adapters.ec2.launch.boot_check import BootCheck
@@ -43,7 +43,7 @@ from treenail.domain.model.node_classes import Kubelet, NodeClass
 from treenail.domain.model.observed_capacity import CapacityObserved
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.model.purposes import Purpose
-from treenail.domain.model.runtime import Clock
+from treenail.domain.model.runtime import Clock, Log
 from treenail.domain.status.node_class_parts import look_up
 
 if TYPE_CHECKING:  # the types of requests and answers are not there at run time

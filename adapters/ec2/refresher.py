@@ -6,9 +6,8 @@ from collections.abc import Callable
 from threading import Event, Thread
 from typing import Final, Protocol
 
-from treenail.adapters.ec2.discovery.cache import Log
 from treenail.domain.model.errors import PortError
-from treenail.domain.model.runtime import Dice
+from treenail.domain.model.runtime import Dice, Log
 
 # What would be old before the next look is read at this one already.
 _EVERY_SECONDS: Final = 300.0

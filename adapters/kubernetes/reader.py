@@ -30,11 +30,11 @@ from treenail.adapters.kubernetes.resources import (
 )
 from treenail.adapters.kubernetes.volume_attachments import VolumeAttachments
 from treenail.adapters.kubernetes.watch_store import WatchStore
-from treenail.adapters.kubernetes.watcher import Log, Watcher
+from treenail.adapters.kubernetes.watcher import Watcher
 from treenail.domain.cluster.cluster_facts import ClusterFact
 from treenail.domain.model.errors import InvalidError, NotFoundError, UnavailableError
 from treenail.domain.model.nodes import Node, NodeClaim
-from treenail.domain.model.runtime import Ref
+from treenail.domain.model.runtime import Log, Ref
 
 T = TypeVar("T", Node, NodeClaim)
 

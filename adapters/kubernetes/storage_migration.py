@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import quote
 
 import msgspec
@@ -14,18 +14,13 @@ from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.definitions import Definition, Definitions
 from treenail.adapters.kubernetes.resources import Resource
 from treenail.domain.model.errors import NotFoundError, PortError, UnavailableError
+from treenail.domain.model.runtime import Log
 
 # So many objects a page, and a second: what the controller decides comes first.
 _PAGE: Final = 100
 _PAUSE: Final = 0.02
 # Where so many objects are refused, the rest would hardly fare better: it is tried again later.
 _MOST_REFUSED: Final = 10
-
-
-class Log(Protocol):
-    """Writes a log line."""
-
-    def __call__(self, message: str, /, **fields: object) -> None: ...
 
 
 class _Named(msgspec.Struct):

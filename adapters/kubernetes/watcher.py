@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.documents import Event, error_in, read_event, read_header
@@ -23,17 +23,12 @@ from treenail.adapters.kubernetes.resources import Resource
 from treenail.adapters.kubernetes.stream import Stream
 from treenail.domain.model.backoff import Backoff, Retries
 from treenail.domain.model.errors import NotFoundError, PortError, UnavailableError
+from treenail.domain.model.runtime import Log
 
 # A server may for a moment not know what it serves.
 _MISSED_BEFORE_GONE: Final = 2
 # A watch that ends sooner, having told nothing, is not all right.
 _SHORT_WATCH: Final = 1.0
-
-
-class Log(Protocol):
-    """Writes a log line."""
-
-    def __call__(self, message: str, /, **fields: object) -> None: ...
 
 
 class Watcher:
@@ -116,13 +111,7 @@ class Watcher:
             return self._uniform(*self._pace.relist)
         except PortError as error:
             if not self._stopped.is_set():
-                self._log(
-                    "full list failed",
-                    logger="kubernetes",
-                    level="warning",
-                    resource=str(self._resource),
-                    error=str(error),
-                )
+                self._warn("full list failed", error)
             return self._relist_retries.failed()
         self._relist_retries.succeeded()
         if put_back:
@@ -200,15 +189,12 @@ class Watcher:
         pause = self._retries.failed(at_least)
         if not self._troubled:
             self._troubled = True
-            self._log(
-                "watch interrupted",
-                logger="kubernetes",
-                level="warning",
-                resource=str(self._resource),
-                error=str(error),
-                retry_seconds=round(pause, 3),
-            )
+            self._warn("watch interrupted", error, retry_seconds=round(pause, 3))
         return pause
+
+    def _warn(self, message: str, error: PortError, **more: float) -> None:
+        resource = str(self._resource)
+        self._log(message, logger="kubernetes", level="warning", resource=resource, error=str(error), **more)
 
     def _miss(self, error: NotFoundError) -> float:
         """The server knows no such resource: if that is so twice in a row, its objects are gone."""
@@ -225,13 +211,7 @@ class Watcher:
         self._kept.withheld()
         if not self._troubled:
             self._troubled = True
-            self._log(
-                "not allowed to read",
-                logger="kubernetes",
-                level="warning",
-                resource=str(self._resource),
-                error=str(error),
-            )
+            self._warn("not allowed to read", error)
         return self._uniform(*self._pace.look_again)
 
     # --- listing

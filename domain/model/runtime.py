@@ -94,6 +94,12 @@ class Tasks(Protocol):
         """
 
 
+class Log(Protocol):
+    """Writes a log line: `Telemetry.log`, or an actor's own `log`."""
+
+    def __call__(self, message: str, /, **fields: object) -> None: ...
+
+
 class Dice(Protocol):
     """The only source of chance. Seeded in tests, so that luck repeats."""
 

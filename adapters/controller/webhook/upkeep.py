@@ -16,9 +16,9 @@ from treenail.adapters.controller.webhook.certificates import (
 )
 from treenail.adapters.kubernetes.definitions import CONVERTED, Definition, Definitions
 from treenail.adapters.kubernetes.shared_secret import Kept, SharedSecret
-from treenail.adapters.kubernetes.storage_migration import Log, Migration
+from treenail.adapters.kubernetes.storage_migration import Migration
 from treenail.domain.model.errors import AlreadyExistsError, ConflictError
-from treenail.domain.model.runtime import Clock
+from treenail.domain.model.runtime import Clock, Log
 
 _BOTH: Final = frozenset({"v1", "v1beta1"})
 _STORED: Final = "v1"

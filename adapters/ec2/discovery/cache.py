@@ -6,12 +6,12 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from threading import Lock
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, TypeVar
 
 from cachetools import LRUCache
 
 from treenail.domain.model.errors import PortError
-from treenail.domain.model.runtime import Clock, Dice
+from treenail.domain.model.runtime import Clock, Dice, Log
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -22,12 +22,6 @@ _EMPTY_SECONDS: Final = 10.0
 _RETRY_SECONDS: Final = 60.0
 # Answers that came together shall not all grow old together.
 _EARLIEST: Final = 0.9
-
-
-class Log(Protocol):
-    """Where log lines go: `Telemetry.log`."""
-
-    def __call__(self, message: str, /, **fields: object) -> None: ...
 
 
 def unheard(_message: str, /, **_fields: object) -> None:

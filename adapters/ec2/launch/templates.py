@@ -10,12 +10,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.discovery.asking import Aws, matching
-from treenail.adapters.ec2.discovery.cache import Log, unheard
+from treenail.adapters.ec2.discovery.cache import unheard
 from treenail.adapters.ec2.launch.tags import NODE_CLASS_TAG, specification
 from treenail.adapters.ec2.launch.template import NAME_PREFIX, Template
 from treenail.domain.model.errors import AlreadyExistsError, NotFoundError, PortError
 from treenail.domain.model.fleets import CLUSTER_TAG
-from treenail.domain.model.runtime import Clock
+from treenail.domain.model.runtime import Clock, Log
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
     from types_boto3_ec2.type_defs import FilterTypeDef

@@ -14,7 +14,7 @@ from treenail.adapters.fake.cluster.patches import patched_claim, patched_node
 from treenail.adapters.fake.cluster.statuses import Statuses
 from treenail.adapters.fake.cluster.store import Store, check_uid, check_version
 from treenail.adapters.fake.cluster.updates import updated
-from treenail.domain.model.errors import InvalidError, NotFoundError
+from treenail.domain.model.errors import InvalidError
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.patches import ClaimPatch, NodePatch
 from treenail.domain.model.pods import Pod
@@ -64,9 +64,7 @@ class ApiServer:
         Raises:
             NotFoundError: it is not there.
         """
-        thing = self._store.find(where)
-        if thing is None:
-            raise NotFoundError(f"{spoken(where)} is not there")
+        thing = self._store.there(where)
         if isinstance(thing, Pod):
             pods.delete(self._store, thing, thing.spec.grace_seconds)
         else:
@@ -79,9 +77,7 @@ class ApiServer:
             NotFoundError: it is not there.
             InvalidError: its kind has no replicas, or that is no number of them.
         """
-        workload = self._store.find(where)
-        if workload is None:
-            raise NotFoundError(f"{spoken(where)} is not there")
+        workload = self._store.there(where)
         if not isinstance(workload, Deployment | ReplicaSet | StatefulSet):
             raise InvalidError(f"{spoken(where)} has no replicas")
         self.apply(replace(workload, replicas=replicas))

@@ -20,7 +20,7 @@ from treenail.adapters.fake.cluster.event_log import EventLog, EventRecord
 from treenail.adapters.fake.cluster.kubelets import Kubelets, Machine
 from treenail.adapters.fake.cluster.leases import FakeLease, Leases
 from treenail.adapters.fake.cluster.node_controller import NodeController
-from treenail.adapters.fake.cluster.objects import Change, address, address_of, rank, spoken
+from treenail.adapters.fake.cluster.objects import Change, address, address_of, rank
 from treenail.adapters.fake.cluster.request_faults import RequestFaults
 from treenail.adapters.fake.cluster.settings import ClusterFaults, ClusterSettings
 from treenail.adapters.fake.cluster.store import Store
@@ -29,7 +29,7 @@ from treenail.adapters.fake.cluster.watch import Watch
 from treenail.adapters.fake.cluster.workloads import run_workloads
 from treenail.adapters.fake.luck import draw, fork
 from treenail.domain.cluster.cluster_facts import ClusterFact, Kind
-from treenail.domain.model.errors import InvalidError, NotFoundError
+from treenail.domain.model.errors import InvalidError
 from treenail.domain.model.events import ClusterEvent, ObjectRef
 from treenail.domain.model.node_class_status import NodeClassMeaning
 from treenail.domain.model.nodes import Condition, Node, NodeClaim
@@ -158,11 +158,7 @@ class FakeCluster:
         Raises:
             NotFoundError: it is not there.
         """
-        where = address(kind, name, namespace)
-        found = self._store.find(where)
-        if found is None:
-            raise NotFoundError(f"{spoken(where)} is not there")
-        return found
+        return self._store.there(address(kind, name, namespace))
 
     def objects(self, of: type[T]) -> tuple[T, ...]:
         """Return all objects of a kind by namespace and name: `objects(Deployment)`."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from treenail.adapters.fake.cluster.objects import Address, Change, address
@@ -21,16 +22,21 @@ _POOLS: Final = ("NodePool", "Provisioner")
 _ANNOTATED: Final = (*_POOLS, "EC2NodeClass")
 
 
+@dataclass(slots=True)
+class _Shown:
+    conditions: tuple[Condition, ...] = ()
+    meaning: NodeClassMeaning | None = None
+    class_generation: int = 0
+    usage: PoolUsage | None = None
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
 class Statuses:
     """The conditions of pools and node classes, what these mean and those have, and finalizers."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._conditions: dict[Address, tuple[Condition, ...]] = {}
-        self._meanings: dict[Address, NodeClassMeaning] = {}
-        self._class_generations: dict[Address, int] = {}
-        self._usages: dict[Address, PoolUsage] = {}
-        self._annotations: dict[Address, dict[str, str]] = {}
+        self._shown: defaultdict[Address, _Shown] = defaultdict(_Shown)
         store.listen(self._forget, "NodePool", "NodeClass")
 
     def set_conditions(
@@ -49,33 +55,34 @@ class Statuses:
         thing = self._store.find(where)
         if thing is None and where not in self._store.broken:
             raise NotFoundError(f"{about} is not there")
-        known = self._conditions.get(where, ()), self._meanings.get(where), self.class_generation(about)
-        conditions = with_conditions(known[0], news, self._store.now())
-        observed = class_generation if about.kind == "NodePool" and class_generation else known[2]
-        if (conditions, meaning or known[1], observed) == known:
+        shown = self._shown[where]
+        observed = class_generation if about.kind == "NodePool" and class_generation else 0
+        changed = replace(
+            shown,
+            conditions=with_conditions(shown.conditions, news, self._store.now()),
+            meaning=meaning or shown.meaning,
+            class_generation=observed or shown.class_generation,
+        )
+        if changed == shown:
             return
-        self._class_generations[where] = observed
-        self._conditions[where] = conditions
-        if meaning is not None:
-            self._meanings[where] = meaning
+        self._shown[where] = changed
         if thing is not None:
             self._store.put(thing)
 
     def conditions(self, about: ObjectRef) -> tuple[Condition, ...]:
         """Return the conditions of an object, in the order they were first set."""
-        where = address(about.kind, about.name)
-        thing = self._store.find(where)
+        thing = self._store.find(address(about.kind, about.name))
         if isinstance(thing, Node | NodeClaim):
             return thing.conditions
-        return self._conditions.get(where, ())
+        return self._of(about).conditions
 
     def class_generation(self, about: ObjectRef) -> int:
         """Return of which generation of its node class the conditions of a pool tell, 0 where they do not."""
-        return self._class_generations.get(address(about.kind, about.name), 0)
+        return self._of(about).class_generation
 
     def meaning(self, about: ObjectRef) -> NodeClassMeaning | None:
         """Return what the status of a node class says it means; None where it says nothing yet."""
-        return self._meanings.get(address(about.kind, about.name))
+        return self._of(about).meaning
 
     def set_usage(self, about: ObjectRef, usage: PoolUsage) -> None:
         """Set what the nodes of a pool have together.
@@ -87,11 +94,9 @@ class Statuses:
         where = address(about.kind, about.name)
         if about.kind not in _POOLS:
             raise InvalidError(f"{about}: nobody reads there what its nodes have")
-        thing = self._store.find(where)
-        if thing is None:
-            raise NotFoundError(f"{about} is not there")
-        if self._usages.get(where) != usage:
-            self._usages[where] = usage
+        thing, shown = self._store.there(where), self._shown[where]
+        if shown.usage != usage:
+            shown.usage = usage
             self._store.put(thing)
 
     def annotate(self, about: ObjectRef, annotations: Mapping[str, str]) -> None:
@@ -104,21 +109,18 @@ class Statuses:
         if about.kind not in _ANNOTATED:
             raise InvalidError(f"{about}: nobody looks for annotations of ours there")
         where = address(about.kind, about.name)
-        thing = self._store.find(where)
-        if thing is None:
-            raise NotFoundError(f"{about} is not there")
-        known = self._annotations.get(where, {})
-        if not annotations.items() <= known.items():
-            self._annotations[where] = {**known, **annotations}
+        thing, shown = self._store.there(where), self._shown[where]
+        if not annotations.items() <= shown.annotations.items():
+            shown.annotations = {**shown.annotations, **annotations}
             self._store.put(thing)
 
     def annotations(self, about: ObjectRef) -> Mapping[str, str]:
         """Return what an object was annotated with."""
-        return self._annotations.get(address(about.kind, about.name), {})
+        return self._of(about).annotations
 
     def usage(self, about: ObjectRef) -> PoolUsage | None:
         """Return what the status of a pool says that its nodes have; None where it says nothing yet."""
-        return self._usages.get(address(about.kind, about.name))
+        return self._of(about).usage
 
     def hold(self, about: ObjectRef, finalizer: str) -> None:
         """Add a finalizer to a node class, unless it has it or is being deleted.
@@ -150,8 +152,7 @@ class Statuses:
 
     def _forget(self, change: Change) -> None:
         if change.after is None:
-            self._conditions.pop(change.address, None)
-            self._meanings.pop(change.address, None)
-            self._class_generations.pop(change.address, None)
-            self._usages.pop(change.address, None)
-            self._annotations.pop(change.address, None)
+            self._shown.pop(change.address, None)
+
+    def _of(self, about: ObjectRef) -> _Shown:
+        return self._shown.get(address(about.kind, about.name), _Shown())

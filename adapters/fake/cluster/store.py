@@ -85,6 +85,13 @@ class Store:
             raise NotFoundError(f"{spoken(address)} is not there")
         return found
 
+    def there(self, address: Address) -> ApiObject:
+        """Return an object of any kind; NotFoundError where there is none."""
+        found = self.find(address)
+        if found is None:
+            raise NotFoundError(f"{spoken(address)} is not there")
+        return found
+
     def by_uid(self, uid: str) -> ApiObject | None:
         """Return the object of this uid, if it is there."""
         address = self._addresses.get(uid)

@@ -10,12 +10,13 @@ from tests.adapters.ec2.discovery.account import ANY, Account
 from tests.adapters.ec2.launch.orders import FACTS, node_class, request
 from tests.adapters.ec2.launch.test_fleet_call import RESOLVED, TYPES, A, B
 from treenail.adapters.ec2.cloud import EC2Cloud
-from treenail.adapters.ec2.discovery.cache import Log, unheard
+from treenail.adapters.ec2.discovery.cache import unheard
 from treenail.adapters.ec2.resolved import Resolved
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import Kubelet, NodeClass
 from treenail.domain.model.observed_capacity import CapacityObserved
+from treenail.domain.model.runtime import Log
 
 LIST, FLEET, TEMPLATES, CREATE = (
     "ec2.describe_instances",
