@@ -165,6 +165,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._watch_promises(now)
         self._plan_next(now)
         self._watch_refused()
+        self._telemetry.gauge(metrics.UNSCHEDULABLE_PODS.name, len(self._tries), controller="provisioner")
 
     def _tick(self, tick: _Due | _Look | _PlanLost, now: datetime) -> None:
         match tick:
@@ -276,7 +277,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._telemetry.record(span)
         chance = self._runtime.dice.uniform(0, 1)
         self._tries.note(committed, self._timers.monotonic(), chance)
-        self._recorder.measure(decided, len(self._tries), self._model)
+        self._recorder.measure(decided, self._model)
         # Promises are told before the plan: nobody may hear of a plan whose pods still seem to wait.
         self._tell(self._model.take_changes(), now)
         self._subscribers.launcher.tell(committed)

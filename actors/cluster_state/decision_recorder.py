@@ -15,8 +15,8 @@ class DecisionRecorder:
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
 
-    def measure(self, decided: PlanDecided, refused: int, model: ClusterModel) -> None:
-        """Measure how long a decision took, how many pods are refused by now, and what pools have left."""
+    def measure(self, decided: PlanDecided, model: ClusterModel) -> None:
+        """Measure how long a decision took, and what pools have left."""
         decision, taken_at = decided.decision, decided.snapshot.taken_at
         for phase, start, end in (
             ("batch", decision.opened_at, decision.closed_at),
@@ -27,7 +27,6 @@ class DecisionRecorder:
             self._telemetry.observe(metrics.DECISION_PHASE_DURATION.name, seconds, phase=phase)
         took = (decided.packed_at - taken_at).total_seconds()
         self._telemetry.observe(metrics.SCHEDULING_DURATION.name, took, controller="provisioner")
-        self._telemetry.gauge(metrics.UNSCHEDULABLE_PODS.name, refused, controller="provisioner")
         for pool in model.objects.pools.values():
             left = model.capacity.limit_left(pool) or NOTHING
             for resource, most in (pool.limits or NOTHING).items():

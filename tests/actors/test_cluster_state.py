@@ -28,6 +28,7 @@ from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.pods import Pod
 from treenail.domain.packing.plan import RefusedClass
 from treenail.domain.packing.reasons import Reason, Refusal
+from treenail.domain.telemetry.metrics import UNSCHEDULABLE_PODS
 
 P1, P2 = pending_pod("p1"), pending_pod("p2")
 CORDONED = {"unschedulable": True}
@@ -73,6 +74,19 @@ def refusing(stage: Knowing, pod: Pod, reason: Reason = Reason.TOO_LARGE) -> Non
     group = RefusedClass(pods=(pod.uid,), refusals=(Refusal("default", reason, ""),))
     stage.tell(decided(snapshot, refused=(group,)))
     stage.pod_watcher.received.clear()
+
+
+def test_the_number_of_refused_pods_is_measured_until_they_are_gone() -> None:
+    def measured() -> float | None:
+        return stage.telemetry.gauged(UNSCHEDULABLE_PODS.name, controller="provisioner")
+
+    stage = Knowing(P1)
+    refusing(stage, P1)
+    assert measured() == 1
+
+    stage.lose(Kind.POD, P1.uid)
+
+    assert measured() == 0
 
 
 def test_refused_pods_are_tried_again_when_the_storage_they_wait_for_changes() -> None:
