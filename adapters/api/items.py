@@ -8,8 +8,7 @@ from typing import Any, cast
 from treenail.adapters.api import model as models
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.headers import Header, read_header
-from treenail.adapters.api.kinds import Kind as ApiKind
-from treenail.adapters.api.kinds import kind_of
+from treenail.adapters.api.kinds import ApiKind, kind_of
 from treenail.adapters.api.partial import read_in_part
 from treenail.adapters.api.reading import Reading
 from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, ObjectSetAside

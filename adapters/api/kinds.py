@@ -61,7 +61,7 @@ M = TypeVar("M", bound=models.Model)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[M]):
+class ApiKind(Generic[M]):
     """A kind in one version: its typed model, and what an object of it stands for."""
 
     api_version: str
@@ -75,31 +75,33 @@ class Kind(Generic[M]):
         return self.translate(models.read(self.model, content), reading)
 
 
-_ALL: Final[tuple[Kind[Any], ...]] = (
-    Kind("karpenter.sh/v1", "NodePool", NodePoolModel, node_pool_as_kept),
-    Kind("karpenter.sh/v1", "NodeClaim", NodeClaimModel, node_claim),
-    Kind("karpenter.k8s.aws/v1", "EC2NodeClass", EC2NodeClassModel, node_class_as_kept),
-    Kind("karpenter.sh/v1beta1", "NodePool", BetaNodePoolModel, beta_node_pool_as_kept),
-    Kind("karpenter.sh/v1beta1", "NodeClaim", BetaNodeClaimModel, beta_node_claim_as_kept),
-    Kind("karpenter.k8s.aws/v1beta1", "EC2NodeClass", BetaEC2NodeClassModel, beta_node_class_as_kept),
-    Kind("karpenter.sh/v1alpha5", "Provisioner", ProvisionerModel, provisioner),
-    Kind("karpenter.sh/v1alpha5", "Machine", MachineModel, machine),
-    Kind("karpenter.k8s.aws/v1alpha1", "AWSNodeTemplate", AWSNodeTemplateModel, node_template),
-    Kind("karpenter.kwok.sh/v1alpha1", "KWOKNodeClass", KWOKNodeClassModel, kwok_node_class),
-    Kind("v1", "Pod", PodModel, pod, namespaced=True),
-    Kind("v1", "Node", NodeModel, node),
-    Kind("v1", "ConfigMap", ConfigMapModel, config_map, namespaced=True),
-    Kind("v1", "Namespace", NamespaceModel, namespace),
-    Kind("v1", "PersistentVolume", PersistentVolumeModel, persistent_volume),
-    Kind("v1", "PersistentVolumeClaim", PersistentVolumeClaimModel, persistent_volume_claim, namespaced=True),
-    Kind("apps/v1", "Deployment", DeploymentModel, deployment, namespaced=True),
-    Kind("apps/v1", "ReplicaSet", ReplicaSetModel, replica_set, namespaced=True),
-    Kind("apps/v1", "StatefulSet", StatefulSetModel, stateful_set, namespaced=True),
-    Kind("apps/v1", "DaemonSet", DaemonSetModel, daemon_set, namespaced=True),
-    Kind("policy/v1", "PodDisruptionBudget", PodDisruptionBudgetModel, disruption_budget, namespaced=True),
-    Kind("scheduling.k8s.io/v1", "PriorityClass", PriorityClassModel, priority_class),
-    Kind("storage.k8s.io/v1", "StorageClass", StorageClassModel, storage_class),
-    Kind("storage.k8s.io/v1", "CSINode", CSINodeModel, csi_node),
+_ALL: Final[tuple[ApiKind[Any], ...]] = (
+    ApiKind("karpenter.sh/v1", "NodePool", NodePoolModel, node_pool_as_kept),
+    ApiKind("karpenter.sh/v1", "NodeClaim", NodeClaimModel, node_claim),
+    ApiKind("karpenter.k8s.aws/v1", "EC2NodeClass", EC2NodeClassModel, node_class_as_kept),
+    ApiKind("karpenter.sh/v1beta1", "NodePool", BetaNodePoolModel, beta_node_pool_as_kept),
+    ApiKind("karpenter.sh/v1beta1", "NodeClaim", BetaNodeClaimModel, beta_node_claim_as_kept),
+    ApiKind("karpenter.k8s.aws/v1beta1", "EC2NodeClass", BetaEC2NodeClassModel, beta_node_class_as_kept),
+    ApiKind("karpenter.sh/v1alpha5", "Provisioner", ProvisionerModel, provisioner),
+    ApiKind("karpenter.sh/v1alpha5", "Machine", MachineModel, machine),
+    ApiKind("karpenter.k8s.aws/v1alpha1", "AWSNodeTemplate", AWSNodeTemplateModel, node_template),
+    ApiKind("karpenter.kwok.sh/v1alpha1", "KWOKNodeClass", KWOKNodeClassModel, kwok_node_class),
+    ApiKind("v1", "Pod", PodModel, pod, namespaced=True),
+    ApiKind("v1", "Node", NodeModel, node),
+    ApiKind("v1", "ConfigMap", ConfigMapModel, config_map, namespaced=True),
+    ApiKind("v1", "Namespace", NamespaceModel, namespace),
+    ApiKind("v1", "PersistentVolume", PersistentVolumeModel, persistent_volume),
+    ApiKind(
+        "v1", "PersistentVolumeClaim", PersistentVolumeClaimModel, persistent_volume_claim, namespaced=True
+    ),
+    ApiKind("apps/v1", "Deployment", DeploymentModel, deployment, namespaced=True),
+    ApiKind("apps/v1", "ReplicaSet", ReplicaSetModel, replica_set, namespaced=True),
+    ApiKind("apps/v1", "StatefulSet", StatefulSetModel, stateful_set, namespaced=True),
+    ApiKind("apps/v1", "DaemonSet", DaemonSetModel, daemon_set, namespaced=True),
+    ApiKind("policy/v1", "PodDisruptionBudget", PodDisruptionBudgetModel, disruption_budget, namespaced=True),
+    ApiKind("scheduling.k8s.io/v1", "PriorityClass", PriorityClassModel, priority_class),
+    ApiKind("storage.k8s.io/v1", "StorageClass", StorageClassModel, storage_class),
+    ApiKind("storage.k8s.io/v1", "CSINode", CSINodeModel, csi_node),
 )
 for _kind in _ALL:
     models.prepare(_kind.model)
@@ -120,7 +122,7 @@ _PASSED_OVER: Final[Mapping[str, frozenset[str]]] = {
     "networking.k8s.io": frozenset({"Ingress", "IngressClass", "NetworkPolicy"}),
     "rbac.authorization.k8s.io": frozenset({"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}),
 }
-KINDS: Final[Mapping[tuple[str, str], Kind[Any]]] = {(k.api_version, k.name): k for k in _ALL}
+KINDS: Final[Mapping[tuple[str, str], ApiKind[Any]]] = {(k.api_version, k.name): k for k in _ALL}
 
 
 def passed_over(api_version: str, name: str) -> bool:
@@ -129,7 +131,7 @@ def passed_over(api_version: str, name: str) -> bool:
     return bool(version) and bool(group) == bool(slash) and name in _PASSED_OVER.get(group, ())
 
 
-def kind_of(api_version: str, name: str) -> Kind[Any]:
+def kind_of(api_version: str, name: str) -> ApiKind[Any]:
     """Return the kind `name` of `api_version`; FieldError says which there are where that is none of them."""
     found = KINDS.get((api_version, name))
     if found is not None:

@@ -16,7 +16,7 @@ from treenail.adapters.api import model as models
 from treenail.adapters.api.amounts import MOST_OF_ONE, asked
 from treenail.adapters.api.bare import bare
 from treenail.adapters.api.errors import FieldError, OverLimitError, UnknownFieldError
-from treenail.adapters.api.kinds import Kind as ApiKind
+from treenail.adapters.api.kinds import ApiKind
 from treenail.adapters.api.reading import Reading
 from treenail.adapters.api.workloads import ApiObject
 from treenail.domain.cluster.cluster_facts import ClusterObject, Kind

@@ -43,7 +43,7 @@ class ToldEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ClusterContents:
     """What was there. Of what is `set_aside` the model knows nothing."""
 
     model: ClusterModel
@@ -88,7 +88,7 @@ class LiveCluster:
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
-    def look(self) -> Look:
+    def look(self) -> ClusterContents:
         """Return all there is.
 
         Raises:
@@ -118,7 +118,7 @@ class LiveCluster:
             raise BadInputError(f"the cluster cannot be read: {fact}")
         model = ClusterModel(promise_lasts=_PROMISE_LASTS)
         model.learn(fact, datetime.now(UTC))
-        return Look(model, fact.set_aside)
+        return ClusterContents(model, fact.set_aside)
 
     def _ask(self) -> None:
         """Raise BadInputError where no API server answers: the reader would try for as long as it may."""

@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError, NoRegionError, ProfileNotFound
 
 from treenail.adapters.controller.ground import Ground
 from treenail.adapters.ec2.call_retries import CallRetries
-from treenail.adapters.ec2.capacity import ClusterSettings
+from treenail.adapters.ec2.capacity import NodeSizing
 from treenail.adapters.ec2.clients import Clients, region_of
 from treenail.adapters.ec2.cloud import EC2Cloud
 from treenail.adapters.ec2.discovery.asking import Aws
@@ -110,7 +110,7 @@ def open_ec2(ground: Ground, connection: Connection, prices: PriceOverrides) -> 
         certificate_authority=settings.cluster_ca_bundle,
     )
     cluster = Cluster(aws, caches, identity, _version(settings, aws, connection))
-    sizes = ClusterSettings(
+    sizes = NodeSizing(
         vm_memory_overhead_percent=settings.vm_memory_overhead_percent, reserved_enis=settings.reserved_enis
     )
     catalogue = LiveCatalogue(

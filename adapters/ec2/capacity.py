@@ -29,7 +29,7 @@ _HOST_NETWORK_PODS: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterSettings:
+class NodeSizing:
     """What of the controller's settings sizes nodes.
 
     `vm_memory_overhead_percent` is the share of memory that hypervisor and kernel keep from the node (a
@@ -41,7 +41,7 @@ class ClusterSettings:
 
 
 def capacity_of(
-    record: TypeRecord, node: NodeSettings, cluster: ClusterSettings, *, learned_memory: int | None = None
+    record: TypeRecord, node: NodeSettings, cluster: NodeSizing, *, learned_memory: int | None = None
 ) -> Resources:
     """Return what a node has. Resources that the type has none of are left out.
 
@@ -57,7 +57,7 @@ def capacity_of(
     return Resources(amounts)
 
 
-def pods(record: TypeRecord, node: NodeSettings, cluster: ClusterSettings) -> int:
+def pods(record: TypeRecord, node: NodeSettings, cluster: NodeSizing) -> int:
     """Return how many pods the kubelet admits."""
     if node.max_pods is not None:
         count = node.max_pods
@@ -79,7 +79,7 @@ def pods_by_interfaces(record: TypeRecord, *, reserved: int) -> int:
     return interfaces * (record.ipv4_per_interface - 1) + _HOST_NETWORK_PODS
 
 
-def _memory(record: TypeRecord, cluster: ClusterSettings) -> int:
+def _memory(record: TypeRecord, cluster: NodeSizing) -> int:
     mib = record.memory_mib - (_ARM_CONTIGUOUS_MIB if record.arch == "arm64" else 0)
     return (mib - math.ceil(mib * cluster.vm_memory_overhead_percent)) * _MIB
 

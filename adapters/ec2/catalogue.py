@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from treenail.adapters.ec2.capacity import ClusterSettings
+from treenail.adapters.ec2.capacity import NodeSizing
 from treenail.adapters.ec2.instance_types import Market, SpotPrices, resolve
 from treenail.adapters.ec2.labels import requirements_of
 from treenail.adapters.ec2.node_settings import NodeSettings
@@ -23,7 +23,7 @@ Zones = tuple[tuple[str, str], ...]
 # Different node settings in use at once; each costs a few megabytes.
 _REMEMBERED: Final = 32
 _SETTINGS_REMEMBERED: Final = 4
-_DEFAULTS: Final = ClusterSettings()
+_DEFAULTS: Final = NodeSizing()
 
 
 class Catalogue:
@@ -34,7 +34,7 @@ class Catalogue:
     """
 
     def __init__(
-        self, types: Iterable[TypeRecord], region: RegionRecord, settings: ClusterSettings = _DEFAULTS
+        self, types: Iterable[TypeRecord], region: RegionRecord, settings: NodeSizing = _DEFAULTS
     ) -> None:
         self._records = tuple(sorted(types, key=lambda record: record.name))
         self._region = region.region
@@ -47,7 +47,7 @@ class Catalogue:
         self._resolved = lru_cache(maxsize=_REMEMBERED)(self._resolve)
 
     @staticmethod
-    def shipped(region: str = "us-east-1", settings: ClusterSettings = _DEFAULTS) -> Catalogue:
+    def shipped(region: str = "us-east-1", settings: NodeSizing = _DEFAULTS) -> Catalogue:
         """Return the catalogue that comes with the package: the same object for equal arguments.
 
         Raises:
@@ -138,5 +138,5 @@ class Catalogue:
 
 # Shared by all who read it in a process: to resolve the types takes longer than a small rehearsal.
 @lru_cache(maxsize=_SETTINGS_REMEMBERED)
-def _shipped(region: str, settings: ClusterSettings) -> Catalogue:
+def _shipped(region: str, settings: NodeSizing) -> Catalogue:
     return Catalogue(shipped_types(), shipped_region(region), settings)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from treenail.adapters.ec2.capacity import ClusterSettings, capacity_of
+from treenail.adapters.ec2.capacity import NodeSizing, capacity_of
 from treenail.adapters.ec2.compatibility import can_launch
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.overhead import overhead_of
@@ -59,7 +59,7 @@ def resolve(
     market: Market,
     requirements: Requirements,
     node: NodeSettings,
-    cluster: ClusterSettings,
+    cluster: NodeSizing,
     *,
     spot_prices: SpotPrices | None = None,
     learned_memory: int | None = None,

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 
 from cachetools import LRUCache
 
-from treenail.adapters.ec2.capacity import ClusterSettings
+from treenail.adapters.ec2.capacity import NodeSizing
 from treenail.adapters.ec2.catalogue import Catalogue, Zones
 from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.discovery.cache import AnswerCaches
@@ -38,7 +38,7 @@ from treenail.domain.model.template_hash import sizing_hash
 # Different node settings in use at once; each costs a few megabytes.
 _MOST_KEPT: Final = 16
 _MOST_THREADS: Final = 4
-_DEFAULTS: Final = ClusterSettings()
+_DEFAULTS: Final = NodeSizing()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class _Stock:
     on_demand: OnDemandPrices
     spot: SpotPrices
 
-    def catalogue(self, region: str, settings: ClusterSettings) -> Catalogue:
+    def catalogue(self, region: str, settings: NodeSizing) -> Catalogue:
         sales = tuple(Sale(name, zones, self.on_demand.get(name)) for name, zones in self.zones.items())
         # The zones' ids come with the subnets.
         return Catalogue(self.types, RegionRecord(region, {}, sales), settings)
@@ -107,7 +107,7 @@ class LiveCatalogue:
         caches: AnswerCaches,
         cluster: Cluster,
         *,
-        settings: ClusterSettings = _DEFAULTS,
+        settings: NodeSizing = _DEFAULTS,
         periods: Periods = _USUAL_PERIODS,
         isolated: bool = False,
         prices: PriceOverrides = NO_OVERRIDES,

@@ -38,7 +38,7 @@ def volume_claims_of(decoded: Decoded) -> tuple[PersistentVolumeClaim, ...]:
     return tuple({claim.key: claim for claim in (*made, *decoded.volume_claims)}.values())
 
 
-class Admission:
+class ManifestAdmission:
     """Completes pods as the API server would. Pods that shared a spec before share one after.
 
     `warnings` are about what the API server would refuse: it counts as not written.

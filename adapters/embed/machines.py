@@ -16,7 +16,7 @@ from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.termination.drain import InstanceTerminated
 
 
-class Machines:
+class NodeMachines:
     """The instances of the fake EC2 as the nodes of the fake cluster."""
 
     def __init__(self, cluster: FakeCluster, ec2: FakeEC2) -> None:

@@ -19,7 +19,7 @@ from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.ec2.volume_costs import volume_cost
 from treenail.adapters.embed.history import NodeRecord, node_records
 from treenail.adapters.embed.implied import namespaces_of
-from treenail.adapters.embed.machines import Machines
+from treenail.adapters.embed.machines import NodeMachines
 from treenail.adapters.embed.priced_catalogue import PricedCatalogue
 from treenail.adapters.embed.timeline import Timeline
 from treenail.adapters.fake.clock import MachineClock
@@ -85,7 +85,7 @@ class Rehearsal:
             settings=self.conditions.ec2,
             faults=self.conditions.ec2_faults,
         )
-        self.machines = Machines(self.cluster, self.ec2)
+        self.machines = NodeMachines(self.cluster, self.ec2)
         self.machine_clock = MachineClock(self.world)
         self._luck = self._fork()
         self._start()
@@ -374,7 +374,7 @@ class Rehearsal:
 class _Observer:
     """Where the actors' own reports go."""
 
-    def __init__(self, timeline: Timeline, machines: Machines) -> None:
+    def __init__(self, timeline: Timeline, machines: NodeMachines) -> None:
         self._timeline = timeline
         self._machines = machines
 

@@ -11,10 +11,10 @@ from typing import Final, Protocol
 from treenail.actors.runtime.world import World
 from treenail.adapters.api.manifests import Decoded, Manifest
 from treenail.adapters.api.workloads import Deployment, PodTemplate, ReplicaSet, Workload
-from treenail.adapters.ec2.capacity import ClusterSettings
+from treenail.adapters.ec2.capacity import NodeSizing
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.ec2.volume_costs import volume_cost, written_volume_cost
-from treenail.adapters.embed.implied import Admission, namespaces_of, volume_claims_of
+from treenail.adapters.embed.implied import ManifestAdmission, namespaces_of, volume_claims_of
 from treenail.adapters.embed.node_class_problems import problem_of
 from treenail.adapters.embed.priced_catalogue import PricedCatalogue
 from treenail.adapters.fake.ec2 import FakeEC2
@@ -36,7 +36,7 @@ from treenail.domain.scheduling.reserved_offers import Stock
 
 _NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _CLUSTER: Final = "demo"
-_SIZES: Final = ClusterSettings()
+_SIZES: Final = NodeSizing()
 _TRUE: Final = (
     Condition(type=REGISTERED, status=Status.TRUE),
     Condition(type=INITIALIZED, status=Status.TRUE),
@@ -78,7 +78,7 @@ class ShippedCatalogues:
     """
 
     def __init__(
-        self, *, seed: int, prices: PriceOverrides = NO_OVERRIDES, sizes: ClusterSettings = _SIZES
+        self, *, seed: int, prices: PriceOverrides = NO_OVERRIDES, sizes: NodeSizing = _SIZES
     ) -> None:
         world = World(seed)
         dice = random.Random(seed)  # noqa: S311
@@ -121,7 +121,7 @@ class Simulation:
         self._problem = Problem(pods=())
         self._decoded = decoded
         self._settings = settings
-        admission = Admission(decoded)
+        admission = ManifestAdmission(decoded)
         self._pods = tuple(p for p in map(admission.admit, self._all_pods()) if not admission.gated(p))
         self.warnings = (*decoded.warnings, *admission.warnings)
         self._nodes = self._node_names()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from treenail.adapters.api.decoded import Decoded
-from treenail.adapters.ec2.capacity import ClusterSettings
+from treenail.adapters.ec2.capacity import NodeSizing
 from treenail.adapters.settings.global_settings import NAME
 from treenail.adapters.settings.settings import Settings
 from treenail.adapters.settings.sources import read_settings
@@ -23,8 +23,8 @@ def settings_of(decoded: Decoded) -> Settings:
     return read_settings({}, {}, {"aws.clusterName": _CLUSTER} | {k: v for k, v in data.items() if v})
 
 
-def sizes_of(settings: Settings) -> ClusterSettings:
+def sizes_of(settings: Settings) -> NodeSizing:
     """Return what of the settings sizes nodes."""
-    return ClusterSettings(
+    return NodeSizing(
         vm_memory_overhead_percent=settings.vm_memory_overhead_percent, reserved_enis=settings.reserved_enis
     )

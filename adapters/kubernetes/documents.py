@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from treenail.adapters.api import headers
-from treenail.adapters.kubernetes.errors import Status, error_of, read_status
+from treenail.adapters.kubernetes.errors import ApiStatus, error_of, read_status
 from treenail.domain.model.errors import PortError, UnavailableError
 
 # Set on the bookmark with which a streamed list ends.
@@ -18,7 +18,7 @@ class _Annotations(msgspec.Struct):
     ends: str = msgspec.field(default="", name=_LIST_ENDS)
 
 
-class Header(headers.Header, rename="camel"):
+class WatchHeader(headers.Header, rename="camel"):
     """What tells one object from another, in its metadata, and a bookmark from those."""
 
     annotations: _Annotations | None = None
@@ -34,7 +34,7 @@ class _ListMeta(msgspec.Struct, rename="camel"):
     rest: str = msgspec.field(default="", name="continue")
 
 
-class Page(msgspec.Struct):
+class ListPage(msgspec.Struct):
     """Some of the objects of a list, each as it is written."""
 
     metadata: _ListMeta
@@ -48,12 +48,12 @@ class Event(msgspec.Struct):
     object: msgspec.Raw
 
 
-_PAGE: Final = msgspec.json.Decoder(Page)
+_PAGE: Final = msgspec.json.Decoder(ListPage)
 _EVENT: Final = msgspec.json.Decoder(Event)
-_HEADED: Final = msgspec.json.Decoder(headers.Headed[Header])
+_HEADED: Final = msgspec.json.Decoder(headers.Headed[WatchHeader])
 
 
-def read_page(body: bytes, asked: str) -> Page:
+def read_page(body: bytes, asked: str) -> ListPage:
     """Return the page that `body` holds; UnavailableError where it is none."""
     try:
         return _PAGE.decode(body)
@@ -69,12 +69,12 @@ def read_event(line: bytes, asked: str) -> Event:
         raise UnavailableError(f"{asked}: a line of the watch is no event: {error}") from None
 
 
-def read_header(content: bytes | msgspec.Raw, asked: str) -> Header:
+def read_header(content: bytes | msgspec.Raw, asked: str) -> WatchHeader:
     """Return what an object is called; UnavailableError where it does not say."""
     return headers.of(_HEADED, content, asked)
 
 
 def error_in(event: Event, asked: str) -> PortError:
     """Return the error that an event of type ERROR tells."""
-    status: Status = read_status(bytes(event.object))
+    status: ApiStatus = read_status(bytes(event.object))
     return error_of(status, asked)

@@ -66,7 +66,7 @@ class _Details(msgspec.Struct, rename="camel"):
     retry_after_seconds: float = 0
 
 
-class Status(msgspec.Struct):
+class ApiStatus(msgspec.Struct):
     """The API server's answer where it is no object: what was wrong."""
 
     code: int = 0
@@ -75,15 +75,15 @@ class Status(msgspec.Struct):
     details: _Details | None = None
 
 
-_STATUS: Final = msgspec.json.Decoder(Status)
+_STATUS: Final = msgspec.json.Decoder(ApiStatus)
 
 
-def read_status(body: bytes) -> Status:
+def read_status(body: bytes) -> ApiStatus:
     """Return the Status that `body` holds, else one whose message is the text itself."""
     try:
         return _STATUS.decode(body)
     except msgspec.DecodeError:
-        return Status(message=" ".join(body[:_LONGEST_TEXT].decode(errors="replace").split()))
+        return ApiStatus(message=" ".join(body[:_LONGEST_TEXT].decode(errors="replace").split()))
 
 
 def check(code: int, body: bytes, headers: Mapping[str, str], asked: str) -> None:
@@ -97,7 +97,7 @@ def check(code: int, body: bytes, headers: Mapping[str, str], asked: str) -> Non
 
 
 def error_of(
-    status: Status, asked: str, *, code: int | None = None, retry_after: float | None = None
+    status: ApiStatus, asked: str, *, code: int | None = None, retry_after: float | None = None
 ) -> PortError:
     """Return the error that `status` means; `code` is HTTP's, where it is not within a watch."""
     number = status.code if code is None else code
@@ -125,7 +125,7 @@ def error_of(
             return OverloadedError(text, retry_after=retry_after)
 
 
-def _said(status: Status) -> str:
+def _said(status: ApiStatus) -> str:
     """Return the message and the causes that it does not tell already."""
     causes = status.details.causes if status.details is not None else ()
     more = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 
-class Entry(Protocol):
+class Versioned(Protocol):
     """An object at one resource version."""
 
     @property
@@ -17,7 +17,7 @@ class Entry(Protocol):
     def version(self) -> int: ...
 
 
-E = TypeVar("E", bound=Entry)
+E = TypeVar("E", bound=Versioned)
 
 
 @dataclass(slots=True, eq=False)
@@ -43,7 +43,7 @@ class Listing(Generic[E]):
         """Return whether the list is older than what was known before: the store was put back."""
         return revision < self.since
 
-    def lost(self, known: Mapping[str, Entry], revision: int) -> list[str]:
+    def lost(self, known: Mapping[str, Versioned], revision: int) -> list[str]:
         """Return the uids of what is `known` and, as the list of `revision` was read, is not there any more.
 
         What a watch told that is newer than the list stays; where the store was put back, the list is right.

@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from treenail.domain.telemetry.tracing import Span
 
 
-class Loss(StrEnum):
+class SpanLoss(StrEnum):
     """Why spans were dropped."""
 
     QUEUE_FULL = "queue_full"
@@ -56,7 +56,7 @@ class ExportQueue:
         self,
         exporter: SpanExporter,
         convert: Callable[[Span], ReadableSpan],
-        lost: Callable[[int, Loss], None],
+        lost: Callable[[int, SpanLoss], None],
         limits: QueueLimits,
     ) -> None:
         self._exporter = exporter
@@ -87,7 +87,7 @@ class ExportQueue:
                 if len(self._waiting) == 1 or self._due():
                     self._changed.notify_all()
                 return
-        self._lost(1, Loss.QUEUE_FULL if self._open else Loss.CLOSED)
+        self._lost(1, SpanLoss.QUEUE_FULL if self._open else SpanLoss.CLOSED)
 
     def flush(self, seconds: float) -> bool:
         """Wait until all that was taken is exported, at most `seconds`; False where it was not."""
@@ -122,15 +122,15 @@ class ExportQueue:
             self._failed += left
             self._changed.notify_all()
         if left:
-            self._lost(left, Loss.CLOSED)
+            self._lost(left, SpanLoss.CLOSED)
 
     def _work(self) -> None:
         while batch := self._next_batch():
             spans = self._converted(batch)
             exported = len(spans) if self._export(spans) else 0
             for reason, lost in (
-                (Loss.INVALID, len(batch) - len(spans)),
-                (Loss.EXPORT_FAILED, len(spans) - exported),
+                (SpanLoss.INVALID, len(batch) - len(spans)),
+                (SpanLoss.EXPORT_FAILED, len(spans) - exported),
             ):
                 if lost:
                     self._lost(lost, reason)

@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace.export import SpanExporter
 from opentelemetry.sdk.trace.sampling import Decision, TraceIdRatioBased
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
-from treenail.adapters.telemetry.export_queue import ExportQueue, Loss, QueueLimits
+from treenail.adapters.telemetry.export_queue import ExportQueue, QueueLimits, SpanLoss
 from treenail.adapters.telemetry.metric_registry import MetricRegistry
 from treenail.adapters.telemetry.readable_spans import readable
 from treenail.adapters.telemetry.structured_log import StructuredLog
@@ -85,7 +85,7 @@ class OtelTelemetry:
     def _readable(self, span: Span) -> ReadableSpan:
         return readable(span, self._resource, self._scope)
 
-    def _lost(self, spans: int, reason: Loss) -> None:
+    def _lost(self, spans: int, reason: SpanLoss) -> None:
         self.metrics.count(SPANS_DROPPED.name, spans, {"reason": reason.value})
 
 

@@ -126,7 +126,7 @@ class ClaimVolumeModel(Model, kw_only=True):
     claim_name: NotEmpty
 
 
-class ClaimSpecModel(Model):
+class EphemeralClaimSpecModel(Model):
     """What a claim on storage asks for, as far as an ephemeral one matters."""
 
     storage_class_name: str | None = None
@@ -135,7 +135,7 @@ class ClaimSpecModel(Model):
 class ClaimTemplateModel(Model):
     """What an ephemeral claim is made from."""
 
-    spec: ClaimSpecModel = field(default_factory=ClaimSpecModel)
+    spec: EphemeralClaimSpecModel = field(default_factory=EphemeralClaimSpecModel)
 
 
 class EphemeralVolumeModel(Model, kw_only=True):

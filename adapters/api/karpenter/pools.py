@@ -28,7 +28,7 @@ Weight: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
+class PoolTemplate:
     """What a pool gives its nodes and demands of them, checked."""
 
     meta: ObjectMeta
@@ -77,7 +77,7 @@ def template_of(
     *,
     own_at: str = "spec.template.metadata",
     at: str = TEMPLATE,
-) -> Template:
+) -> PoolTemplate:
     """Return the template of a pool of `version`: its `own` metadata stand at `own_at`, the rest at `at`.
 
     Raises:
@@ -88,7 +88,7 @@ def template_of(
     check_annotations(own.annotations, f"{own_at}.annotations")
     read = of_pool(requirements, f"{at}.requirements", version)
     lasting, startup = node_taints(*taints, at)
-    return Template(meta=meta, own=own, requirements=read, taints=lasting, startup_taints=startup)
+    return PoolTemplate(meta=meta, own=own, requirements=read, taints=lasting, startup_taints=startup)
 
 
 def _overhead_cost(annotations: Mapping[str, str]) -> float | None:

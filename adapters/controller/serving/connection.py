@@ -25,13 +25,13 @@ _LATE: Final = {
 _MAY_ANSWER: Final = (h11.IDLE, h11.SEND_RESPONSE)
 
 
-class Host(Protocol):
+class ConnectionHost(Protocol):
     """The port that a connection belongs to."""
 
-    def ask(self, connection: Connection, request: Request, /) -> None:
-        """Have a request answered: `Connection.answered` is called with the answer."""
+    def ask(self, connection: ServedConnection, request: Request, /) -> None:
+        """Have a request answered: `ServedConnection.answered` is called with the answer."""
 
-    def holds_more(self, connection: Connection, /) -> None:
+    def holds_more(self, connection: ServedConnection, /) -> None:
         """Take note that a connection holds more bytes. It may be told to `pause`, or others to leave."""
 
     def holds_less(self) -> None:
@@ -40,18 +40,25 @@ class Host(Protocol):
     def lost(self, loss: Loss, /) -> None:
         """Count a connection that is closed for what its client does."""
 
-    def left(self, connection: Connection, /) -> None:
+    def left(self, connection: ServedConnection, /) -> None:
         """Take note that a connection is closed."""
 
 
-class Connection(asyncio.Protocol):
+class ServedConnection(asyncio.Protocol):
     """Implements `admission.Standing`. All is called on the thread of the port's loop.
 
     `held` counts the bytes of the request's body, and then of the answer. `gone` may be read by any thread.
     """
 
     def __init__(
-        self, host: Host, service: Service, channel: Channel, limits: Limits, *, source: str, number: int
+        self,
+        host: ConnectionHost,
+        service: Service,
+        channel: Channel,
+        limits: Limits,
+        *,
+        source: str,
+        number: int,
     ) -> None:
         self.source = source
         self.number = number

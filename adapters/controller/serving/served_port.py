@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from treenail.adapters.controller.serving.admission import closed_for, first_to_close, is_full
 from treenail.adapters.controller.serving.channel import Channel
-from treenail.adapters.controller.serving.connection import Connection
+from treenail.adapters.controller.serving.connection import ServedConnection
 from treenail.adapters.controller.serving.exchange import Answer, Request, Service
 from treenail.adapters.controller.serving.limits import Limits, descriptors, source_of
 from treenail.adapters.controller.serving.losses import Loss, Losses, Lost
@@ -30,7 +30,7 @@ _PAUSE_SECONDS: Final = 0.1
 _FULL_SECONDS: Final = 0.01
 _END_SECONDS: Final = 2.0
 
-_Task = tuple[Connection, Request]
+_Task = tuple[ServedConnection, Request]
 
 
 class ServedPort:
@@ -138,9 +138,9 @@ class _Door:
         self._limits = limits.fitted(descriptors())
         self._tell_lost = lost
         self._losses = Losses()
-        self._present: dict[Connection, None] = {}
+        self._present: dict[ServedConnection, None] = {}
         # Those that may be sending more than there is room for.
-        self._paused: dict[Connection, None] = {}
+        self._paused: dict[ServedConnection, None] = {}
         self._opening: set[asyncio.Task[None]] = set()
         self._arrived = 0
         self._admissible = float(self._limits.connections)
@@ -217,7 +217,9 @@ class _Door:
         if leaving is not None:
             self._turn_out(leaving)
         self._arrived += 1
-        connection = Connection(self, self._service, channel, limits, source=source, number=self._arrived)
+        connection = ServedConnection(
+            self, self._service, channel, limits, source=source, number=self._arrived
+        )
         self._present[connection] = None
         sock.settimeout(0)
         opening = self._loop.create_task(self._open(sock, connection))
@@ -227,25 +229,25 @@ class _Door:
     def _settled_since(self) -> float:
         return self._loop.time() - self._limits.grace
 
-    async def _open(self, sock: socket.socket, connection: Connection) -> None:
+    async def _open(self, sock: socket.socket, connection: ServedConnection) -> None:
         try:
             await self._loop.connect_accepted_socket(lambda: connection, sock)
         except OSError:
             sock.close()
             connection.connection_lost(None)
 
-    def _turn_out(self, connection: Connection) -> None:
+    def _turn_out(self, connection: ServedConnection) -> None:
         self.lost(Loss.NO_ROOM)
         connection.shed()
         self._forget(connection)
 
     # --- as the host of connections
 
-    def ask(self, connection: Connection, request: Request, /) -> None:
+    def ask(self, connection: ServedConnection, request: Request, /) -> None:
         """Have a request answered when it is its source's turn."""
         self._turns.put(connection.source, (connection, request))
 
-    def holds_more(self, connection: Connection, /) -> None:
+    def holds_more(self, connection: ServedConnection, /) -> None:
         """Keep what is held within its limit: the oldest that hold some leave, or this one waits."""
         while self._held() > self._limits.held_bytes:
             others = [each for each in self._present if each.held and each is not connection]
@@ -268,11 +270,11 @@ class _Door:
         if self._losses.note(loss):
             self._loop.call_later(self._limits.told_every, lambda: self._tell_lost(self._losses.take()))
 
-    def left(self, connection: Connection, /) -> None:
+    def left(self, connection: ServedConnection, /) -> None:
         """Have room again."""
         self._forget(connection)
 
-    def _forget(self, connection: Connection) -> None:
+    def _forget(self, connection: ServedConnection) -> None:
         self._present.pop(connection, None)
         self._paused.pop(connection, None)
         self.holds_less()

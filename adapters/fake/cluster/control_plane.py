@@ -43,7 +43,7 @@ class ControlPlane:
         self.log.publish(ClusterEvent(of_pod(pod), reason, message, warning=True))
 
 
-class WorkQueue(Generic[K]):
+class DelayedWork(Generic[K]):
     """Work to be done on each key a little after it was last needed; once, however often it was asked."""
 
     def __init__(self, plane: ControlPlane, span: Span, work: Callable[[K], None]) -> None:

@@ -9,7 +9,7 @@ from treenail.adapters.api.workloads import PodTemplate
 from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
 from treenail.adapters.fake.cluster.census import Census
-from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
+from treenail.adapters.fake.cluster.control_plane import ControlPlane, DelayedWork
 from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.adapters.fake.cluster.offspring import Offspring, suffix
@@ -80,7 +80,7 @@ class DaemonSetController:
         self._pods_of: dict[str, dict[str, str]] = {}
         self._node_of: dict[str, str] = {}
         self._waiting: dict[str, None] = {}
-        self._queue = WorkQueue[str](plane, plane.settings.control, self._sync)
+        self._queue = DelayedWork[str](plane, plane.settings.control, self._sync)
         plane.store.listen(self._set_changed, "DaemonSet")
         plane.store.listen(self._node_changed, "Node")
         offspring.listen("DaemonSet", self._pod_changed)

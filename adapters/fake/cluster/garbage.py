@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from treenail.adapters.api.workloads import ApiObject, ReplicaSet
 from treenail.adapters.fake.cluster import pods
-from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
+from treenail.adapters.fake.cluster.control_plane import ControlPlane, DelayedWork
 from treenail.adapters.fake.cluster.objects import NAMESPACED, Address, Change, address_of, owners_of
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pods import Pod
@@ -18,9 +18,9 @@ class GarbageCollector:
     def __init__(self, plane: ControlPlane) -> None:
         self._store = plane.store
         self._owned: dict[str, dict[Address, None]] = {}
-        self._ownerless = WorkQueue[str](plane, plane.settings.collect, self._collect)
-        self._emptied = WorkQueue[str](plane, plane.settings.collect, self._empty)
-        self._waiting = WorkQueue[str](plane, plane.settings.collect, self._clear_way)
+        self._ownerless = DelayedWork[str](plane, plane.settings.collect, self._collect)
+        self._emptied = DelayedWork[str](plane, plane.settings.collect, self._empty)
+        self._waiting = DelayedWork[str](plane, plane.settings.collect, self._clear_way)
         plane.store.listen(self._changed)
 
     def _changed(self, change: Change) -> None:

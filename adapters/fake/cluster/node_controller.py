@@ -9,7 +9,7 @@ from typing import Final
 
 from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.accounts import Accounts
-from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
+from treenail.adapters.fake.cluster.control_plane import ControlPlane, DelayedWork
 from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.adapters.fake.cluster.patches import with_conditions
 from treenail.adapters.fake.luck import draw
@@ -32,7 +32,7 @@ class NodeController:
         self._plane = plane
         self._dice = plane.fork()
         self._accounts = accounts
-        self._vanished = WorkQueue[str](plane, plane.settings.collect, self._collect)
+        self._vanished = DelayedWork[str](plane, plane.settings.collect, self._collect)
         # Since when each node has had each taint that drives pods away.
         self._tainted: dict[str, dict[Taint, datetime]] = {}
         plane.store.listen(self._node_changed, "Node")

@@ -8,7 +8,7 @@ from typing import Final
 
 from treenail.adapters.api.workloads import ApiObject, Deployment, ReplicaSet
 from treenail.adapters.fake.cluster import pods
-from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
+from treenail.adapters.fake.cluster.control_plane import ControlPlane, DelayedWork
 from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.objects import Address, Change, address_of
 from treenail.adapters.fake.cluster.offspring import Offspring, suffix
@@ -28,7 +28,7 @@ class ReplicaSetController:
         self._offspring = offspring
         self._maker = maker
         self._dice = plane.fork()
-        self._queue = WorkQueue[Address](plane, plane.settings.control, self._sync)
+        self._queue = DelayedWork[Address](plane, plane.settings.control, self._sync)
         plane.store.listen(self._changed, "ReplicaSet")
         offspring.listen("ReplicaSet", self._pod_changed)
 
@@ -72,7 +72,7 @@ class DeploymentController:
         self._store = plane.store
         self._dice = plane.fork()
         self._sets: dict[str, dict[Address, None]] = {}
-        self._queue = WorkQueue[Address](plane, plane.settings.control, self._sync)
+        self._queue = DelayedWork[Address](plane, plane.settings.control, self._sync)
         plane.store.listen(self._changed, "Deployment")
         plane.store.listen(self._set_changed, "ReplicaSet")
 

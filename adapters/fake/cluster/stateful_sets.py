@@ -7,7 +7,7 @@ from typing import Final
 
 from treenail.adapters.api.workloads import PodTemplate, StatefulSet
 from treenail.adapters.fake.cluster import pods
-from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
+from treenail.adapters.fake.cluster.control_plane import ControlPlane, DelayedWork
 from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.objects import Address, Change, address_of
 from treenail.adapters.fake.cluster.offspring import Offspring, suffix
@@ -25,7 +25,7 @@ class StatefulSetController:
         self._maker = maker
         self._dice = plane.fork()
         self._revisions: dict[str, tuple[StatefulSet, str]] = {}
-        self._queue = WorkQueue[Address](plane, plane.settings.control, self._sync)
+        self._queue = DelayedWork[Address](plane, plane.settings.control, self._sync)
         plane.store.listen(self._changed, "StatefulSet")
         offspring.listen("StatefulSet", self._pod_changed)
 

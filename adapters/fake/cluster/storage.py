@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from treenail.adapters.fake.cluster.accounts import NodeAccount
-from treenail.adapters.fake.cluster.control_plane import ControlPlane, WorkQueue
+from treenail.adapters.fake.cluster.control_plane import ControlPlane, DelayedWork
 from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.domain.cluster.attachments import attachable, attached
 from treenail.domain.cluster.cluster_facts import Kind
@@ -43,7 +43,7 @@ class Storage:
         self._store = plane.store
         self._book = StorageBook()
         self._resolver = VolumeResolver(self._book)
-        self._at_once = WorkQueue[str](plane, plane.settings.control, self._make_at_once)
+        self._at_once = DelayedWork[str](plane, plane.settings.control, self._make_at_once)
         plane.store.listen(self._changed, *KINDS)
         plane.store.listen(self._pod_changed, Kind.POD)
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from treenail.actors.system import Ports
 from treenail.adapters.controller.ground import Ground, Outside
 from treenail.adapters.ec2.catalogue import Catalogue
-from treenail.adapters.embed.machines import Machines
+from treenail.adapters.embed.machines import NodeMachines
 from treenail.adapters.fake.cluster import ClusterSettings, FakeCluster
 from treenail.adapters.fake.ec2 import EC2Settings, FakeEC2
 from treenail.adapters.fake.queue import FakeQueue, QueueSettings
@@ -119,7 +119,7 @@ class Lab:
                 shutdown=QUICK,
             ),
         )
-        Machines(self.cluster, self.ec2)
+        NodeMachines(self.cluster, self.ec2)
         self.solver = solver or InlineSolver()
         self.closed = threading.Event()
         self.ground: Ground | None = None

@@ -12,7 +12,7 @@ from tests.probes import PlainDice
 from treenail.adapters.controller import aws
 from treenail.adapters.controller.ground import Ground
 from treenail.adapters.ec2 import clients
-from treenail.adapters.ec2.capacity import ClusterSettings
+from treenail.adapters.ec2.capacity import NodeSizing
 from treenail.adapters.ec2.discovery.cluster import Cluster
 from treenail.adapters.ec2.live_catalogue import LiveCatalogue, Periods
 from treenail.adapters.fake.telemetry import RecordingTelemetry
@@ -185,5 +185,5 @@ def test_what_selectors_mean_is_remembered_as_long_as_the_settings_say(
     aws.open_ec2(own, cast("Connection", None), NO_OVERRIDES)
 
     assert made["periods"] == Periods(subnets=180.0, images=3600.0)
-    assert made["settings"] == ClusterSettings(vm_memory_overhead_percent=0.1, reserved_enis=2)
+    assert made["settings"] == NodeSizing(vm_memory_overhead_percent=0.1, reserved_enis=2)
     assert made["isolated"] is True

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from treenail.adapters.ec2.capacity import ClusterSettings
+from treenail.adapters.ec2.capacity import NodeSizing
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.ec2.records import RegionRecord, TypeRecord, shipped_region, shipped_types
 from treenail.domain.model.instance_types import InstanceType
@@ -46,11 +46,11 @@ def instance_type(
     name: str,
     node: NodeClass | None = None,
     kubelet: Kubelet = DEFAULT_KUBELET,
-    settings: ClusterSettings | None = None,
+    settings: NodeSizing | None = None,
 ) -> InstanceType:
     """Return a shipped type as the node class makes it (AL2023 without devices, if None)."""
     one, region = alone(name)
-    (found,) = Catalogue((one,), region, settings or ClusterSettings()).instance_types(
+    (found,) = Catalogue((one,), region, settings or NodeSizing()).instance_types(
         node or node_class(), kubelet
     )
     return found

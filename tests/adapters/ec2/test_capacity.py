@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.ec2.node_classes import GIB, MIB, device, instance_type, node_class, record
-from treenail.adapters.ec2.capacity import ClusterSettings, capacity_of
+from treenail.adapters.ec2.capacity import NodeSizing, capacity_of
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.records import Accelerator, Gpu
 from treenail.domain.model.node_classes import AmiFamily, BlockDevice, Kubelet, NodeClass
@@ -18,7 +18,7 @@ def storage_gib(node: NodeClass, name: str = "c5.xlarge") -> float:
 
 
 def pods(kubelet: Kubelet, family: AmiFamily = AmiFamily.AL2023, reserved_enis: int = 0) -> int:
-    settings = ClusterSettings(reserved_enis=reserved_enis)
+    settings = NodeSizing(reserved_enis=reserved_enis)
     return instance_type("c5.xlarge", node_class(family), kubelet, settings).capacity["pods"]
 
 
@@ -63,7 +63,7 @@ def test_reserved_interfaces_carry_no_pods(reserved: int, expected: int) -> None
 def test_memory_is_what_the_hypervisor_and_an_arm_kernel_leave(
     name: str, percent: float, expected: int
 ) -> None:
-    found = instance_type(name, settings=ClusterSettings(vm_memory_overhead_percent=percent))
+    found = instance_type(name, settings=NodeSizing(vm_memory_overhead_percent=percent))
 
     assert found.capacity["memory"] == expected * MIB
 
@@ -131,7 +131,7 @@ def test_devices_are_counted_by_maker_and_what_a_type_has_none_of_is_left_out() 
     )
     node = NodeSettings.of(node_class(), Kubelet())
 
-    capacity = capacity_of(one, node, ClusterSettings())
+    capacity = capacity_of(one, node, NodeSizing())
 
     assert capacity == Resources.parse(
         {

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.adapters.ec2.node_classes import instance_type, node_class, record
-from treenail.adapters.ec2.capacity import ClusterSettings, capacity_of
+from treenail.adapters.ec2.capacity import NodeSizing, capacity_of
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.overhead import overhead_of
 from treenail.domain.model.instance_types import Overhead
@@ -14,7 +14,7 @@ from treenail.domain.model.resources import Resources
 
 
 def overhead(kubelet: Kubelet, family: AmiFamily = AmiFamily.AL2023, reserved_enis: int = 0) -> Overhead:
-    settings = ClusterSettings(reserved_enis=reserved_enis)
+    settings = NodeSizing(reserved_enis=reserved_enis)
     return instance_type("c5.xlarge", node_class(family), kubelet, settings).overhead
 
 
@@ -38,7 +38,7 @@ def test_the_kubelet_takes_of_every_further_core_a_smaller_share(cpus: int, rese
     one = record("x1.large", cpus=cpus)
     node = NodeSettings.of(node_class(), Kubelet())
 
-    found = overhead_of(one, capacity_of(one, node, ClusterSettings()), node)
+    found = overhead_of(one, capacity_of(one, node, NodeSizing()), node)
 
     assert found.kube_reserved["cpu"] == reserved
 
@@ -99,7 +99,7 @@ def test_a_larger_machine_never_has_less_for_pods(cpus: int) -> None:
 
     def left(count: int) -> int:
         one = record("x1.large", cpus=count)
-        capacity = capacity_of(one, node, ClusterSettings())
+        capacity = capacity_of(one, node, NodeSizing())
         return capacity["cpu"] - overhead_of(one, capacity, node).kube_reserved["cpu"]
 
     assert left(cpus) < left(cpus + 1)

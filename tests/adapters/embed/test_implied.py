@@ -9,7 +9,7 @@ from tests.builders import START, pending_pod, spec
 from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.api.manifests import decode_all, parse_manifests
 from treenail.adapters.api.workloads import PriorityClass
-from treenail.adapters.embed.implied import Admission, namespaces_of, volume_claims_of
+from treenail.adapters.embed.implied import ManifestAdmission, namespaces_of, volume_claims_of
 from treenail.adapters.embed.simulation import FixedCatalogue, Simulation
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.pods import LabelSelector, Pod, PodAffinityTerm
@@ -99,7 +99,7 @@ def test_the_pods_of_a_stateful_set_need_what_their_claims_do() -> None:
     ],
 )
 def test_a_pod_has_the_priority_of_its_class(pod: Pod, priority: int, warnings: tuple[str, ...]) -> None:
-    admission = Admission(Decoded(priority_classes=(HIGH, USUAL)))
+    admission = ManifestAdmission(Decoded(priority_classes=(HIGH, USUAL)))
 
     assert admission.admit(pod).spec.priority == priority
     assert admission.warnings == warnings
@@ -108,7 +108,7 @@ def test_a_pod_has_the_priority_of_its_class(pod: Pod, priority: int, warnings: 
 def test_pods_that_shared_a_spec_share_one_after() -> None:
     term = PodAffinityTerm(topology_key="zone", selector=LabelSelector(), match_label_keys=("release",))
     template = spec(priority_class="high", pod_affinity=(term,))
-    admission = Admission(Decoded(priority_classes=(HIGH,)))
+    admission = ManifestAdmission(Decoded(priority_classes=(HIGH,)))
 
     first, second, other = (
         admission.admit(

@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
-from treenail.adapters.telemetry.export_queue import ExportQueue, Loss, QueueLimits, weight
+from treenail.adapters.telemetry.export_queue import ExportQueue, QueueLimits, SpanLoss, weight
 from treenail.adapters.telemetry.readable_spans import readable
 from treenail.domain.telemetry.tracing import Link, Span, SpanContext, SpanEvent
 
@@ -63,8 +63,8 @@ class Collector(SpanExporter):
         return [name for batch in self.batches for name in batch]
 
 
-class Losses(Counter[Loss]):
-    def add(self, spans: int, reason: Loss) -> None:
+class Losses(Counter[SpanLoss]):
+    def add(self, spans: int, reason: SpanLoss) -> None:
         self[reason] += spans
 
 
@@ -135,7 +135,7 @@ def test_a_collector_that_hangs_holds_nobody_up() -> None:
             exports.put(span(str(i)))
 
         assert not exports.flush(0.01)
-        assert losses == {Loss.QUEUE_FULL: 5}
+        assert losses == {SpanLoss.QUEUE_FULL: 5}
         collector.may_answer.set()
         assert exports.flush(10)
         assert collector.names == ["with the collector", *map(str, range(10))]
@@ -149,7 +149,7 @@ def test_a_span_larger_than_the_queue_goes_when_it_is_alone() -> None:
 
         assert exports.flush(10)
         assert collector.names == ["huge"]
-        assert losses == {Loss.QUEUE_FULL: 1}
+        assert losses == {SpanLoss.QUEUE_FULL: 1}
 
 
 @pytest.mark.parametrize("answer", [SpanExportResult.FAILURE, ConnectionError("nobody there")])
@@ -168,7 +168,7 @@ def test_what_a_collector_refuses_is_lost_and_counted_and_the_next_goes(
 
         assert exports.flush(10)
         assert collector.names == ["c"]
-        assert losses == {Loss.EXPORT_FAILED: 2}
+        assert losses == {SpanLoss.EXPORT_FAILED: 2}
 
 
 def test_a_span_that_cannot_be_written_does_not_take_others_with_it() -> None:
@@ -180,7 +180,7 @@ def test_a_span_that_cannot_be_written_does_not_take_others_with_it() -> None:
 
         assert not exports.flush(10)
         assert collector.names == ["a", "b"]
-        assert losses == {Loss.INVALID: 1}
+        assert losses == {SpanLoss.INVALID: 1}
 
 
 def test_closing_exports_what_waits_and_ends_the_thread() -> None:
@@ -192,7 +192,7 @@ def test_closing_exports_what_waits_and_ends_the_thread() -> None:
         assert collector.names == ["a"]
         assert collector.shut
         exports.put(span("late"))
-        assert losses == {Loss.CLOSED: 1}
+        assert losses == {SpanLoss.CLOSED: 1}
         assert exports.flush(10)
 
 
@@ -207,10 +207,10 @@ def test_closing_gives_up_on_a_collector_that_hangs() -> None:
         exports.put(span("waits too"))
 
         assert not exports.close(0.01)
-        assert losses == {Loss.CLOSED: 2}
+        assert losses == {SpanLoss.CLOSED: 2}
         collector.may_answer.set()
         exports.flush(10)
-        assert losses == {Loss.CLOSED: 2, Loss.EXPORT_FAILED: 1}
+        assert losses == {SpanLoss.CLOSED: 2, SpanLoss.EXPORT_FAILED: 1}
 
 
 def test_a_span_weighs_its_events_and_links_too() -> None:

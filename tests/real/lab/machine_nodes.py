@@ -9,7 +9,7 @@ from typing import Any, Final
 from tests.real.lab.images import windows_releases
 from tests.real.lab.user_data import KubeletOrders
 from treenail.adapters.ec2.ami_families import TRAITS
-from treenail.adapters.ec2.capacity import ClusterSettings, capacity_of
+from treenail.adapters.ec2.capacity import NodeSizing, capacity_of
 from treenail.adapters.ec2.node_settings import NodeSettings
 from treenail.adapters.ec2.overhead import overhead_of
 from treenail.adapters.ec2.records import shipped_types
@@ -92,7 +92,7 @@ class Machine:
         record = next(r for r in shipped_types() if r.name == self.instance_type)
         node_class = NodeClass(ref=_REF, ami_family=self.family)
         node = NodeSettings.of(node_class, Kubelet(max_pods=self.orders.max_pods))
-        capacity = capacity_of(record, node, ClusterSettings())
+        capacity = capacity_of(record, node, NodeSizing())
         overhead = overhead_of(record, capacity, node)
         return {
             "capacity": dict(capacity.format()),
