@@ -102,6 +102,12 @@ def jaeger() -> Iterator[Jaeger]:
 
 
 @pytest.fixture(scope="session")
+def prometheus_parts() -> None:
+    """Prometheus and promtool are built."""
+    _need("prometheus", "promtool")
+
+
+@pytest.fixture(scope="session")
 def kubectl(control_plane: ControlPlane) -> Kubectl:
     """kubectl, for the control plane."""
     _need("kubectl")
