@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Bools, Floats, count_fitting, holds
 from treenail.domain.packing.nodes.filling import fill
+from treenail.domain.packing.nodes.planning_context import PlanningContext
 from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
 from treenail.domain.packing.planned.node_rules import NodeRules
 from treenail.domain.packing.planned.planned_nodes import PlannedNode, added
@@ -20,8 +21,7 @@ def backfill(
     option: NodeOption,
     pod_groups: Sequence[PodGroup],
     left: Floats,
-    options: NodeOptions,
-    rules: NodeRules,
+    context: PlanningContext,
 ) -> list[PlannedNode]:
     """Return `planned_nodes` with units of `pod_groups`, which ask for `option`, added where that is free.
 
@@ -29,70 +29,74 @@ def backfill(
     """
     if not planned_nodes:
         return []
-    requests = np.array([pod_group.requests for pod_group in pod_groups])
-    ruled = [i for i, pod_group in enumerate(pod_groups) if not rules.free(pod_group)]
-    free = np.array([rules.free(pod_group) for pod_group in pod_groups], dtype=np.bool_)
-    filled: list[PlannedNode] = []
-    least = np.minimum.reduce(requests)
-    rooms = np.array([planned_node.option.room[planned_node.row] for planned_node in planned_nodes]).reshape(
-        len(planned_nodes), len(least)
-    )
-    loads = np.array([planned_node.load for planned_node in planned_nodes]).reshape(rooms.shape)
+    backfilling = _Backfill(pod_groups, left, context.rules)
+    least = np.minimum.reduce(backfilling.requests)
+    rooms = np.array([each.option.room[each.row] for each in planned_nodes])
+    rooms = rooms.reshape(len(planned_nodes), len(least))
+    loads = np.array([each.load for each in planned_nodes]).reshape(rooms.shape)
     # All nodes at once: a node that has not even the least that any group asks for is not looked at further.
     roomy = holds(rooms - loads, least).tolist()
-    for at, planned_node in enumerate(planned_nodes):
-        now = _same_node(planned_node, option, options) if roomy[at] else None
+    filled: list[PlannedNode] = []
+    for able, planned_node in zip(roomy, planned_nodes, strict=True):
+        now = _same_node(planned_node, option, context.options) if able else None
+        filled += [planned_node] if now is None else backfilling.filled(planned_node, *now)
+    return filled
+
+
+class _Backfill:
+    """Takes units of pod groups off `left` (I), and puts them on the nodes it is shown."""
+
+    def __init__(self, pod_groups: Sequence[PodGroup], left: Floats, rules: NodeRules) -> None:
+        self._pod_groups = pod_groups
+        self._left = left
+        self._rules = rules
+        self.requests: Floats = np.array([pod_group.requests for pod_group in pod_groups])
+        self._free: Bools = np.array([rules.free(pod_group) for pod_group in pod_groups], dtype=np.bool_)
+        self._ruled = not np.logical_and.reduce(self._free)
+
+    def filled(self, planned_node: PlannedNode, option: NodeOption, row: int) -> Iterator[PlannedNode]:
+        """Yield the copies of a node with what is added to them, and then those that nothing is added to.
+
+        With units of these pod groups on it, the node is of the type `row` of `option`.
+        """
         copies = planned_node.copies
-        while now is not None and copies and np.logical_or.reduce(left):
-            counts = _added(planned_node, pod_groups, requests, left, free, ruled, rules)
+        while copies and np.logical_or.reduce(self._left):
+            counts = self._added(planned_node)
             held = counts > 0
             if not np.logical_or.reduce(held):
                 break
             # As many copies as the units last for get the same; the rest of the copies are asked again.
-            alike = int(min(copies, (left[held] // counts[held]).min()))
-            left -= alike * counts
+            alike = int(min(copies, (self._left[held] // counts[held]).min()))
+            self._left -= alike * counts
             copies -= alike
-            more = {
-                pod_group.index: int(count)
-                for pod_group, count in zip(pod_groups, counts, strict=True)
-                if count
-            }
-            parts = added(planned_node.parts, more)
-            filled.append(PlannedNode(*now, planned_node.load + counts @ requests, parts, alike))
+            groups = zip(self._pod_groups, counts, strict=True)
+            more = {pod_group.index: int(count) for pod_group, count in groups if count}
+            load = planned_node.load + counts @ self.requests
+            yield PlannedNode(option, row, load, added(planned_node.parts, more), alike)
         if copies:
-            filled.append(
-                planned_node if copies == planned_node.copies else replace(planned_node, copies=copies)
-            )
-    return filled
+            yield planned_node if copies == planned_node.copies else replace(planned_node, copies=copies)
 
-
-def _added(
-    planned_node: PlannedNode,
-    pod_groups: Sequence[PodGroup],
-    requests: Floats,
-    left: Floats,
-    free: Bools,
-    ruled: Sequence[int],
-    rules: NodeRules,
-) -> Floats:
-    """Return how many units of each pod group fit beside what one copy holds, those with rules first."""
-    counts, room = np.zeros(len(pod_groups)), planned_node.free
-    able = (left > 0) & holds(room, requests)
-    if ruled:
-        colocated = rules.colocated(planned_node.parts)
-        # Those with rules first: they can go onto fewer nodes, and each may shut others out.
-        for i in (able & ~free).nonzero()[0].tolist():
-            most = min(rules.most(colocated, pod_groups[i]), left[i])
-            units = min(most, float(count_fitting(room, requests[i]))) if most else 0.0
-            if units >= 1:
-                counts[i] = units
-                room = room - units * requests[i]
-                rules.join(colocated, pod_groups[i], int(units))
-    rest = (able & free).nonzero()[0]
-    if len(rest):
-        none = np.zeros((1, len(rest)))
-        counts[rest] = fill(room[np.newaxis], requests[rest], left[np.newaxis, rest], none)[0]
-    return counts
+    def _added(self, planned_node: PlannedNode) -> Floats:
+        """Return how many units of each pod group fit beside what one copy holds, those with rules first."""
+        requests, rules, left = self.requests, self._rules, self._left
+        counts, room = np.zeros(len(left)), planned_node.free
+        able = (left > 0) & holds(room, requests)
+        if self._ruled:
+            colocated = rules.colocated(planned_node.parts)
+            # Those with rules first: they can go onto fewer nodes, and each may shut others out.
+            for i in (able & ~self._free).nonzero()[0].tolist():
+                most = min(rules.most(colocated, self._pod_groups[i]), left[i])
+                units = min(most, float(count_fitting(room, requests[i]))) if most else 0.0
+                if units >= 1:
+                    counts[i] = units
+                    room = room - units * requests[i]
+                    rules.join(colocated, self._pod_groups[i], int(units))
+        rest = (able & self._free).nonzero()[0]
+        if len(rest):
+            # Nothing keeps these apart: they go by how well they fit what is left, all classes in view.
+            none = np.zeros((1, len(rest)))
+            counts[rest] = fill(room[np.newaxis], requests[rest], left[np.newaxis, rest], none)[0]
+        return counts
 
 
 def _same_node(

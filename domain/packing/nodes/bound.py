@@ -21,51 +21,37 @@ _UNPROVIDED: Final = 1e6
 _ROUNDING: Final = 1e-9
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cover:
-    """The cheapest way to provide a demand with fractions of types.
+def dual_prices_of(demand: Floats, room: Floats, prices: Floats) -> Floats:
+    """Return what one unit of each resource (R) is worth where `demand` (R) is covered for the least.
 
-    `worth` (R) is what one unit of each resource is worth at most: no type offers for its price more
-    than its price's worth, so that `demand @ worth` is never above the cost of nodes that provide it.
-    `nodes` is how many the fractions add up to.
+    It is covered with fractions of the types that have `room` (T, R) at `prices` (T). No type offers more for
+    its price than that is worth, so `demand @ dual_prices` is never above the cost of nodes that provide it.
+    Found by the simplex method; were that cut short, the dual prices would be lower, and no less true.
     """
-
-    worth: Floats
-    nodes: float
-
-
-def fractional_cover(demand: Floats, room: Floats, prices: Floats) -> Cover:
-    """Cover `demand` (R) with fractions of the types that have `room` (T, R) at `prices` (T).
-
-    Found by the simplex method; were that cut short, `worth` would be lower, and no less true.
-    """
-    worth, nodes = np.zeros(len(demand)), 0.0
+    worth: Floats = np.zeros(len(demand))
     asked = ((demand > 0) & np.logical_or.reduce(room > 0, axis=0)).nonzero()[0]
     if len(asked):
         whole = len(asked) == len(demand)
         amounts = demand if whole else demand[asked]
         # In shares of the demand, so that bytes of memory and millicores weigh the same in the pivots.
-        share, nodes = _simplex((room if whole else room[:, asked]) / amounts, prices)
-        worth[asked] = share / amounts
+        worth[asked] = _simplex((room if whole else room[:, asked]) / amounts, prices) / amounts
     offered = room @ worth
     over = (offered > prices).nonzero()[0]
     if len(over):
         # Scaled down until no type is worth more than its price: then the worth is dual feasible whatever the
         # rounding, and the bound is true.
         worth *= float(np.minimum.reduce(prices[over] / offered[over]))
-    return Cover(worth, nodes)
+    return worth
 
 
-def _simplex(share: Floats, prices: Floats) -> tuple[Floats, float]:
-    """Cover every row, of which each type covers a `share` (T, R): what each row is worth, how many types.
+def _simplex(share: Floats, prices: Floats) -> Floats:
+    """Return what each row is worth where all are covered, of which each type covers a `share` (T, R).
 
     A cover may cover too much for nothing, and go without a row that no type covers together with the
     others at a forbidding price, to begin with.
     """
-    types = len(share)
     tolerance = _CLOSE * float(np.maximum.reduce(prices))
-    # Which type stands in each row of the inverse; none where nothing covers it, or what is too much.
-    basis, costs, inverse, amounts = _start(share, prices)
+    costs, inverse, amounts = _start(share, prices)
     for _ in range(_MOST_PIVOTS):
         worth = costs @ inverse
         gain = share @ worth - prices
@@ -82,7 +68,6 @@ def _simplex(share: Floats, prices: Floats) -> tuple[Floats, float]:
         # The ratio test keeps all amounts at zero or above; ties go to the first row, so that the result is
         # the same.
         leaving = _leaving(changes, amounts)
-        basis[leaving] = entering if of_type else types
         costs[leaving] = prices[entering] if of_type else 0.0
         pivot = inverse[leaving] / changes[leaving]
         # The inverse is updated in place: five by five numbers, cheaper than solving anew.
@@ -91,34 +76,32 @@ def _simplex(share: Floats, prices: Floats) -> tuple[Floats, float]:
         taken = amounts[leaving] / changes[leaving]
         amounts = [amount - by * taken for amount, by in zip(amounts, changes, strict=True)]
         amounts[leaving] = taken
-    nodes = sum(amount for type_, amount in zip(basis, amounts, strict=True) if type_ < types)
-    return np.maximum(worth, 0.0), nodes
+    return np.maximum(worth, 0.0)
 
 
-def _start(share: Floats, prices: Floats) -> tuple[list[int], Floats, Floats, list[float]]:
-    """Return a basis to begin with, what it costs by row, its inverse, and how much there is of each.
+def _start(share: Floats, prices: Floats) -> tuple[Floats, Floats, list[float]]:
+    """Return what a basis to begin with costs by row, its inverse, and how much there is of each.
 
     The basis is the one type that covers all rows for the least, and surpluses for the other rows. Where no
     type has some of every resource, it is artificial: nothing is covered, at a forbidding price.
     """
-    types, rows = share.shape
+    rows = share.shape[1]
     least = np.minimum.reduce(share, axis=1)
     costs: Floats = np.zeros(rows)
     inverse = np.eye(rows)
     if not np.maximum.reduce(least) > 0:
         costs[:] = _UNPROVIDED * max(float(np.maximum.reduce(prices)), 1.0)
-        return [types] * rows, costs, inverse, [1.0] * rows
+        return costs, inverse, [1.0] * rows
     one = int((prices / np.maximum(least, TINY)).argmin())
     covered = share[one]
     at = int(covered.argmin())
-    basis, costs[at] = [types] * rows, prices[one]
-    basis[at] = one
+    costs[at] = prices[one]
     inverse *= -1.0
     inverse[:, at] = covered / covered[at]
     inverse[at, at] = 1.0 / covered[at]
     amounts: list[float] = (inverse[:, at] - 1.0).tolist()
     amounts[at] = float(inverse[at, at])
-    return basis, costs, inverse, amounts
+    return costs, inverse, amounts
 
 
 def _leaving(change: Sequence[float], amounts: Sequence[float]) -> int:
@@ -169,4 +152,4 @@ def lower_bound(
 
 
 def _covered(demand: Floats, room: Floats, prices: Floats) -> float:
-    return float(demand @ fractional_cover(demand, room, prices).worth)
+    return float(demand @ dual_prices_of(demand, room, prices))

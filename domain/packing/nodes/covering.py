@@ -18,13 +18,13 @@ _WASTE: Final = 0.3
 class Covering:
     """Choices of types, of `room` (T, R) at `prices` (T), the cheapest first.
 
-    `worth` (R) is what a unit of each resource costs at least.
+    `dual_prices` (R) are what a unit of each resource costs at least.
     """
 
-    def __init__(self, room: Floats, prices: Floats, worth: Floats) -> None:
+    def __init__(self, room: Floats, prices: Floats, dual_prices: Floats) -> None:
         self._room = room
         self._prices = prices
-        self._worth = worth
+        self._dual_prices = dual_prices
         self._none = len(prices)
 
     def choices(self, load: Floats, below: float, most: int) -> Indices:
@@ -66,7 +66,7 @@ class Covering:
         """
         after = np.maximum(rests[:, np.newaxis] - self._room, 0.0)
         so_far = costs[:, np.newaxis] + self._prices
-        worth = after @ self._worth
+        worth = after @ self._dual_prices
         # What is left costs at least its worth: beginnings that cannot stay below the limit are cut off.
         useless = ~np.logical_or.reduce(after > 0, axis=2) | (so_far + worth >= below)
         useless |= np.arange(self._none) > last[:, np.newaxis]

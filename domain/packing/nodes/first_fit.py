@@ -8,10 +8,10 @@ import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Bools, Floats, Indices, count_fitting, holds
 from treenail.domain.packing.arrays.dealing import fewest_first
-from treenail.domain.packing.arrays.steps import Steps
+from treenail.domain.packing.nodes.planning_context import PlanningContext
 from treenail.domain.packing.offers.limits import RemainingLimits
-from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
-from treenail.domain.packing.planned.node_rules import ColocatedPods, NodeRules
+from treenail.domain.packing.offers.node_options import NodeOption
+from treenail.domain.packing.planned.node_rules import ColocatedPods
 from treenail.domain.packing.planned.planned_nodes import PlannedNode
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.demands import Demand
@@ -58,18 +58,8 @@ class FirstFit:
     place has a place before others get one that only boldness leaves.
     """
 
-    def __init__(
-        self,
-        options: NodeOptions,
-        remaining_limits: RemainingLimits,
-        steps: Steps,
-        columns: int,
-        rules: NodeRules,
-    ) -> None:
-        self._options = options
-        self._remaining_limits = remaining_limits
-        self._steps = steps
-        self._rules = rules
+    def __init__(self, context: PlanningContext, columns: int) -> None:
+        self._options, self._rules, self._remaining_limits, self._steps = context
         self._colocated: list[ColocatedPods] = []
         self._option: list[NodeOption] = []
         self._parts: list[dict[int, int]] = []
@@ -259,7 +249,7 @@ class FirstFit:
                 self._cautious.take(option.template, copies * most)
             else:
                 copies = min(copies, _alike(self._remaining_limits, option, allowed[0], option.capacity[row]))
-            self._remaining_limits.take(option.template, copies * option.capacity[row])
+            self._remaining_limits.take_nodes(option, row, copies)
         self._reserved += [reserved] * copies
         self._option += [option] * copies
         self._row += [row] * copies

@@ -9,9 +9,8 @@ import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Floats
 from treenail.domain.packing.nodes.backfill import backfill
-from treenail.domain.packing.offers.limits import RemainingLimits
-from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
-from treenail.domain.packing.planned.node_rules import NodeRules
+from treenail.domain.packing.nodes.planning_context import PlanningContext
+from treenail.domain.packing.offers.node_options import NodeOption
 from treenail.domain.packing.planned.planned_nodes import PlannedNode, added
 from treenail.domain.packing.planned.pod_groups import PodGroup
 
@@ -20,21 +19,18 @@ class LatePlacement:
     """Adds units of pod groups to `planned_nodes`.
 
     First where that costs nothing, then on nodes that become larger by it, and last on new nodes, as far as
-    `remaining_limits` go. `stands` returns whether limits leave all planned nodes enough types for minValues.
+    limits go. `stands` returns whether limits leave all planned nodes enough types for minValues.
     """
 
     def __init__(
         self,
         planned_nodes: Sequence[PlannedNode],
-        options: NodeOptions,
-        remaining_limits: RemainingLimits,
-        rules: NodeRules,
+        context: PlanningContext,
         stands: Callable[[list[PlannedNode]], bool],
     ) -> None:
         self.planned_nodes = list(planned_nodes)
-        self._options = options
-        self._remaining_limits = remaining_limits
-        self._rules = rules
+        self._context = context
+        self._options, self._rules, self._remaining_limits, _ = context
         self._stands = stands
 
     def place(self, pod_group: PodGroup, units: int) -> int:
@@ -43,7 +39,7 @@ class LatePlacement:
         while True:
             for link in pod_group.options_in_order:
                 self.planned_nodes = backfill(
-                    self.planned_nodes, link.option, [pod_group], left, self._options, self._rules
+                    self.planned_nodes, link.option, [pod_group], left, self._context
                 )
             # One unit, and then backfill again: the node that grew may have room for more of them.
             if not left[0] or not self._one_more(pod_group):

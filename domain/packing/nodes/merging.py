@@ -9,10 +9,8 @@ from typing import Final
 import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Bools, holds
-from treenail.domain.packing.arrays.steps import Steps
-from treenail.domain.packing.offers.limits import RemainingLimits
-from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
-from treenail.domain.packing.planned.node_rules import NodeRules
+from treenail.domain.packing.nodes.planning_context import PlanningContext
+from treenail.domain.packing.offers.node_options import NodeOption
 from treenail.domain.packing.planned.planned_nodes import PlannedNode, added, price_of
 
 # Only the cheapest kinds of node are tried with each other: it is small nodes that are left over.
@@ -44,24 +42,14 @@ class _Union:
 class Merging:
     """Merges the nodes of a plan, two at a time, the pair that saves most first."""
 
-    def __init__(
-        self,
-        planned_nodes: list[PlannedNode],
-        options: NodeOptions,
-        remaining_limits: RemainingLimits,
-        steps: Steps,
-        rules: NodeRules,
-    ) -> None:
-        self._options = options
-        self._rules = rules
-        self._remaining_limits = remaining_limits
-        self._steps = steps
+    def __init__(self, planned_nodes: list[PlannedNode], context: PlanningContext) -> None:
+        self._options, self._rules, self._remaining_limits, self._steps = context
         self._kinds: dict[int, PlannedNode] = dict(enumerate(planned_nodes))
         self._costs = {at: planned_node.cost for at, planned_node in self._kinds.items()}
         self._tried = sorted(self._kinds, key=lambda at: (self._costs[at], at))[:_MOST_KINDS]
         self._loads: dict[int, list[float]] = {at: self._kinds[at].load.tolist() for at in self._tried}
-        self._colocated = {at: rules.colocated(self._kinds[at].parts) for at in self._tried}
-        self._marks = {at: rules.marks(self._kinds[at].parts) for at in self._tried}
+        self._colocated = {at: self._rules.colocated(self._kinds[at].parts) for at in self._tried}
+        self._conflicts = {at: self._rules.conflicts(self._kinds[at].parts) for at in self._tried}
         self._unions: list[_Union] = []
         for number, at in enumerate(self._tried):
             self._weigh(at, self._tried[number:])
@@ -98,7 +86,7 @@ class Merging:
             tried = [
                 other
                 for other in alike
-                if not self._marks[other].barred(self._colocated[one]) and self._may_save(option, one, other)
+                if not self._conflicts[other].bar(self._colocated[one]) and self._may_save(option, one, other)
             ]
             if tried:
                 self._weigh_in(option, one, tried)
@@ -124,7 +112,7 @@ class Merging:
             # A merge that costs the same is kept: fewer nodes are better at the same cost.
             if extra > _ROUNDING:
                 continue
-            # The marks checked before only know groups that are closed to one more unit. Here all units are
+            # The masks checked before only know groups that are closed to one more unit. Here all units are
             # counted.
             if not self._rules.may_join(self._colocated[one], self._kinds[other].parts):
                 continue
@@ -135,34 +123,30 @@ class Merging:
         """Return how often the union can be made now."""
         one, other = self._kinds[union.one], self._kinds[union.other]
         copies = one.copies // 2 if union.one == union.other else min(one.copies, other.copies)
-        if union.option.template.limited:
-            # What the two take of the limit is given back by merging them.
-            own = one.option.capacity[one.row] + other.option.capacity[other.row]
-            copies = min(copies, int(self._remaining_limits.allowed(union.option, own)[union.row]))
-        return copies
+        # What the two take of the limit is given back by merging them.
+        own = one.option.capacity[one.row] + other.option.capacity[other.row]
+        if not self._remaining_limits.allows(union.option, union.row, own):
+            return 0
+        # Under limits one at a time: the next merge may find more of them left, or less.
+        return min(copies, 1) if union.option.template.limited else copies
 
     def _merge(self, union: _Union, copies: int) -> None:
         one, other = self._kinds[union.one], self._kinds[union.other]
         parts = added(one.parts, other.parts)
         made = PlannedNode(union.option, union.row, one.load + other.load, parts, copies)
-        self._take(made, copies)
+        self._remaining_limits.take_nodes(made.option, made.row, copies)
         # A merged node is a new kind, and may be merged again.
         number = max(self._kinds) + 1
         for at in (union.one, union.other):
             planned_node = self._kinds[at]
-            self._take(planned_node, -copies)
+            self._remaining_limits.take_nodes(planned_node.option, planned_node.row, -copies)
             self._kinds[at] = replace(planned_node, copies=planned_node.copies - copies)
         self._kinds = {at: planned_node for at, planned_node in self._kinds.items() if planned_node.copies}
         self._kinds[number], self._loads[number] = made, made.load.tolist()
         self._costs[number] = made.cost
         self._colocated[number] = self._rules.colocated(parts)
-        self._marks[number] = self._rules.marks(parts)
+        self._conflicts[number] = self._rules.conflicts(parts)
         self._tried = [at for at in self._tried if at in self._kinds] + [number]
         # Kinds of which no copy is left take their pairs with them.
         self._unions = [u for u in self._unions if u.one in self._kinds and u.other in self._kinds]
         self._weigh(number, self._tried)
-
-    def _take(self, planned_node: PlannedNode, copies: int) -> None:
-        self._remaining_limits.take(
-            planned_node.option.template, copies * planned_node.option.capacity[planned_node.row]
-        )

@@ -8,10 +8,11 @@ from functools import reduce
 from typing import Final
 
 from treenail.domain.packing.arrays.steps import Steps
-from treenail.domain.packing.nodes.cheapest import CheapestNodes
+from treenail.domain.packing.nodes.cheapest import CheapestNodes, fresh
 from treenail.domain.packing.nodes.components import Component, components
 from treenail.domain.packing.nodes.first_fit import FirstFit
 from treenail.domain.packing.nodes.late_placement import LatePlacement
+from treenail.domain.packing.nodes.planning_context import PlanningContext
 from treenail.domain.packing.nodes.without_domains import without_domains
 from treenail.domain.packing.offers.limits import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOptions
@@ -147,10 +148,8 @@ class NodePlanner:
         units: int,
     ) -> tuple[list[PlannedNode], int]:
         """Place units of `pod_group`, one of `pod_groups`; return the planned nodes, and what is left."""
-        rules = self._rules_of(pod_groups)
-        late_placement = LatePlacement(
-            planned_nodes, self._options, self.remaining_limits, rules, self._stand
-        )
+        context = self._context(self.remaining_limits, self._rules_of(pod_groups))
+        late_placement = LatePlacement(planned_nodes, context, self._stand)
         left = late_placement.place(pod_group, units)
         return late_placement.planned_nodes, left
 
@@ -181,6 +180,9 @@ class NodePlanner:
         """Return what makes claims of the nodes planned."""
         return self._finishing(self.remaining_limits)
 
+    def _context(self, remaining_limits: RemainingLimits, rules: NodeRules) -> PlanningContext:
+        return PlanningContext(self._options, rules, remaining_limits, self._steps)
+
     def _rules_of(self, pod_groups: Sequence[PodGroup]) -> NodeRules:
         return NodeRules(self._parsed.groups.terms, pod_groups)
 
@@ -201,7 +203,7 @@ class NodePlanner:
         failed: set[int] = set()
         while True:
             self.remaining_limits = RemainingLimits()
-            first_fit = FirstFit(self._options, self.remaining_limits, self._steps, columns, self._rules)
+            first_fit = FirstFit(self._context(self.remaining_limits, self._rules), columns)
             known = len(failed)
             waiting = [
                 (pod_group, units[pod_group.index])
@@ -258,15 +260,13 @@ class NodePlanner:
         # The few nodes that may be more than first-fit's are for the whole plan. Each component gets its
         # share.
         share = nodes_in(first) / max(self._first_nodes, 1) if first is not None else 0.0
-        cheapest = CheapestNodes(
-            component, self._options, remaining_limits, self._steps, self._rules, share=share
-        )
+        context = self._context(remaining_limits, self._rules)
         try:
             if first is None:
-                planned_nodes = cheapest.fresh(wanted)
+                planned_nodes = fresh(component, wanted, context)
             else:
                 bound = self._bound_of(component, placed_in(first))
-                planned_nodes = cheapest.improve(wanted, first, bound)
+                planned_nodes = CheapestNodes(component, wanted, context, first, bound, share=share).run()
         except Exception as error:  # noqa: BLE001 (dearer nodes are better than none)
             self.problems.append(f"cheaper nodes were not found: {type(error).__name__}: {error}")
             # Without a first plan there is no limit that could have been counted against.

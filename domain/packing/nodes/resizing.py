@@ -11,7 +11,7 @@ import numpy as np
 from treenail.domain.packing.arrays.arrays import Floats, Indices
 from treenail.domain.packing.arrays.lazy import Lazy
 from treenail.domain.packing.arrays.steps import Steps
-from treenail.domain.packing.nodes.bound import fractional_cover
+from treenail.domain.packing.nodes.bound import dual_prices_of
 from treenail.domain.packing.nodes.covering import Covering
 from treenail.domain.packing.nodes.filling import asked_for, by_proportions, fill, proportional
 from treenail.domain.packing.offers.node_options import NodeOption
@@ -70,8 +70,8 @@ class Resizing:
         ]
         if len(nodes) > _MOST_NODES:
             return list(planned_nodes)
-        self._worth = self._worth_of(nodes)
-        self._covering = Covering(self._room, self._costs, self._worth)
+        self._dual_prices = self._dual_prices_of(nodes)
+        self._covering = Covering(self._room, self._costs, self._dual_prices)
         changed = False
         while sum(node.cost for node in nodes) > bound * (1 + _WORTH_IT) and not self._steps.exhausted:
             found = self._changed(nodes)
@@ -93,13 +93,13 @@ class Resizing:
                 return [*worst[some:], *found]
         return None
 
-    def _worth_of(self, nodes: Sequence[_SizedNode]) -> Floats:
+    def _dual_prices_of(self, nodes: Sequence[_SizedNode]) -> Floats:
         demand = np.sum([node.counts for node in nodes], axis=0) @ self._requests
-        return fractional_cover(demand, self._room, self._costs).worth
+        return dual_prices_of(demand, self._room, self._costs)
 
     def _wasted(self, node: _SizedNode) -> float:
         """Return what a node costs beyond what its pods are worth ($/h)."""
-        return node.cost - float(node.counts @ self._requests @ self._worth)
+        return node.cost - float(node.counts @ self._requests @ self._dual_prices)
 
     def _counts(self, planned_node: PlannedNode) -> Floats:
         counts = np.zeros(len(self._pod_groups))
@@ -117,7 +117,7 @@ class Resizing:
         self._steps.spend()
         load = units @ self._requests
         # Even fractions of nodes would not be cheap enough.
-        if load @ self._worth >= below:
+        if load @ self._dual_prices >= below:
             return None
         choices = self._covering.choices(load, below, _INSTEAD)[: 3 * _TRIED]
         # What the small ones leave, which may be large, has room on the others.

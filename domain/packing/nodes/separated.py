@@ -8,20 +8,12 @@ from typing import Final
 
 import numpy as np
 
-from treenail.domain.packing.arrays.arrays import (
-    Floats,
-    Indices,
-    count_fitting,
-    exceeds,
-    first_holding,
-    holds,
-)
-from treenail.domain.packing.arrays.steps import Steps
+from treenail.domain.packing.arrays.arrays import Floats, Indices, count_fitting, first_holding, holds
 from treenail.domain.packing.identity import IdentityMap, grouping
 from treenail.domain.packing.nodes.first_fit import cheapest_allowed
-from treenail.domain.packing.offers.limits import RemainingLimits
-from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
-from treenail.domain.packing.planned.node_rules import ColocatedPods, NodeRules
+from treenail.domain.packing.nodes.planning_context import PlanningContext
+from treenail.domain.packing.offers.node_options import NodeOption
+from treenail.domain.packing.planned.node_rules import ColocatedPods
 from treenail.domain.packing.planned.planned_nodes import PlannedNode
 from treenail.domain.packing.planned.pod_groups import PodGroup
 
@@ -33,14 +25,6 @@ _FILLED: Final = 0.9
 # With a ration it counts with more than its worth: of types that cost the same per room, the largest is
 # taken.
 _FILLED_AT_ANY_PRICE: Final = 1.1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Stock:
-    """Pod groups and how many units of each are left (by index)."""
-
-    pod_groups: Sequence[PodGroup]
-    left: dict[int, int]
 
 
 @dataclass(slots=True, eq=False)
@@ -66,53 +50,45 @@ class SeparatedPods:
     goes onto the nodes shape by shape (a shape is an array of requests), the most valuable first, each onto
     those that it fills best.
 
-    `worth` (R) is what a unit of each resource is worth, $/h. With a `ration`, types have room for so many
-    times a node's share of the rest. `settled` says that another ration would make no difference.
+    `left` is how many units of each pod group (by index) there are: those that get a node are taken off.
+    `dual_prices` (R) are what a unit of each resource is worth, $/h. With a `ration`, types have room for so
+    many times a node's share of the rest. `settled` says that another ration would make no difference.
     """
 
     def __init__(
         self,
-        stock: Stock,
-        options: NodeOptions,
-        rules: NodeRules,
-        remaining_limits: RemainingLimits,
-        steps: Steps,
-        worth: Floats,
+        pod_groups: Sequence[PodGroup],
+        left: dict[int, int],
+        context: PlanningContext,
+        dual_prices: Floats,
     ) -> None:
-        self._left = stock.left
-        self._options = options
-        self._rules = rules
-        self._remaining_limits = remaining_limits
-        self._steps = steps
-        self._worth = worth
+        self._left = left
+        self._options, self._rules, self._remaining_limits, self._steps = context
+        self._dual_prices = dual_prices
         # Filling looks for pods that fit, and that depends on requests alone: a few shapes for hundreds of
         # groups.
         by_shape: IdentityMap[Floats, list[PodGroup]] = grouping()
         # The hardest to place first: those with terms, then those that may be in few places.
-        for pod_group in sorted(stock.pod_groups, key=_hardest_first):
+        for pod_group in sorted(pod_groups, key=_hardest_first):
             by_shape[pod_group.requests].append(pod_group)
         self._queues = list(by_shape.values())
-        self._shape_of = {
-            pod_group.index: at for at, pod_groups in enumerate(self._queues) for pod_group in pod_groups
-        }
+        self._shape_of = {pod_group.index: at for at, queue in enumerate(self._queues) for pod_group in queue}
         self._shapes: Floats = np.array(list(by_shape))
-        self._values: list[float] = (self._shapes @ worth).tolist()
+        self._values: list[float] = (self._shapes @ dual_prices).tolist()
         self.settled = True
         self._types: dict[int, tuple[Indices, Floats, Floats, Floats]] = {}
-        self._units = [
-            sum([self._left[pod_group.index] for pod_group in pod_groups]) for pod_groups in self._queues
-        ]
+        self._units = [sum([left[pod_group.index] for pod_group in queue]) for queue in self._queues]
         # The node option that each pod group asks for now, and how many it has turned from, for limits were
         # used up.
         self._asked: dict[int, NodeOption] = {
-            pod_group.index: pod_group.options_in_order[0].option for pod_group in stock.pod_groups
+            pod_group.index: pod_group.options_in_order[0].option for pod_group in pod_groups
         }
         self._turned: dict[int, int] = {}
 
-    def planned_nodes(self, seeds: Sequence[PodGroup], ration: float) -> list[PlannedNode]:
-        """Return nodes for all units of `seeds`, and for what of the rest is on them."""
+    def planned_nodes(self, separated: Sequence[PodGroup], ration: float) -> list[PlannedNode]:
+        """Return nodes for all units of `separated`, and for what of the rest is on them."""
         planned_nodes: list[PlannedNode] = []
-        waiting = list(seeds)
+        waiting = list(separated)
         while waiting and not self._steps.exhausted:
             # Each turn serves all groups that keep apart from the first one: their nodes are known to be
             # different.
@@ -121,11 +97,8 @@ class SeparatedPods:
             planned_nodes += made
             # Groups that limits left no node ask for their next node option, if they have one.
             turned = [] if made else [pod_group for pod_group in group if self._turn(pod_group)]
-            waiting = [
-                pod_group
-                for pod_group in (waiting if made else [*turned, *others])
-                if self._left[pod_group.index]
-            ]
+            still = waiting if made else [*turned, *others]
+            waiting = [pod_group for pod_group in still if self._left[pod_group.index]]
         return planned_nodes
 
     def _turn(self, pod_group: PodGroup) -> bool:
@@ -133,10 +106,8 @@ class SeparatedPods:
         turns = self._turned.get(pod_group.index, 0) + 1
         if turns == len(pod_group.options_in_order):
             return False
-        self._turned[pod_group.index], self._asked[pod_group.index] = (
-            turns,
-            pod_group.options_in_order[turns].option,
-        )
+        self._turned[pod_group.index] = turns
+        self._asked[pod_group.index] = pod_group.options_in_order[turns].option
         return True
 
     def _for_group(
@@ -148,9 +119,7 @@ class SeparatedPods:
         if nodes:
             self._fill(nodes, free)
             return self._planned_nodes(nodes, free)
-        return [
-            planned_node for pod_group, copies in alone for planned_node in self._alone(pod_group, copies)
-        ]
+        return [node for pod_group, copies in alone for node in self._alone(pod_group, copies)]
 
     def _with_colocated(self, group: Sequence[PodGroup]) -> tuple[list[PodGroup], list[tuple[PodGroup, int]]]:
         """Return the units of `group` that others may share a node with, and those for whom none are left."""
@@ -171,8 +140,8 @@ class SeparatedPods:
         # By worth, the one measure in which cpu and memory can be compared.
         by_value = sorted(others, key=lambda pod_group: self._values[self._shape_of[pod_group.index]])
         units = [pod_group for pod_group in by_value for _ in range(self._left[pod_group.index])]
-        # The seeds come largest first, so the largest meets the smallest: the pairs are of similar size, and
-        # so are the nodes.
+        # The first units come largest first: the largest meets the smallest, and so the pairs are of similar
+        # size, and the nodes too.
         picked = min(len(units), nodes)
         # Of too many, some of every size.
         evenly = [units[(2 * at + 1) * len(units) // (2 * picked)] for at in range(picked)]
@@ -189,43 +158,37 @@ class SeparatedPods:
         nodes: list[_OpenNode] = []
         free: list[Floats] = []
         for pod_group, second in zip(units, seconds, strict=True):
-            option = self._asked[pod_group.index]
-            shapes = (
-                self._shape_of[pod_group.index],
-                None if second is None else self._shape_of[second.index],
-            )
-            key = (option.index, *shapes)
+            option, shape = self._asked[pod_group.index], self._shape_of[pod_group.index]
+            key = (option.index, shape, None if second is None else self._shape_of[second.index])
             if key not in rows:
-                self._steps.spend()
-                asked = pod_group.requests if second is None else pod_group.requests + second.requests
-                rows[key] = self._row(option, asked, spare, ration)
-                # No type holds both: the node is opened for the first alone.
-                if rows[key] is None and second is not None:
-                    rows[key] = self._row(option, pod_group.requests, spare, ration)
+                rows[key] = self._row_for_two(option, pod_group, second, spare, ration)
             row = rows[key]
             if row is None:
                 continue
-            capacity = option.capacity[row]
             # Limits are used up by nodes that were just opened. The rest turns to another option, in the next
             # turn.
-            if self._steps.exhausted or not self._affordable(option, capacity):
+            if self._steps.exhausted or not self._remaining_limits.allows(option, row):
                 break
-            self._remaining_limits.take(option.template, capacity)
-            node = _OpenNode(option, int(option.types[row]), capacity)
+            node = _OpenNode(option, int(option.types[row]), option.capacity[row])
+            self._remaining_limits.take_nodes(option, row, 1)
             rest: Floats = option.room[row] - pod_group.requests
             self._put(node, pod_group, 1)
             if second is not None and holds(rest, second.requests) and self._join(node, second, 1):
                 rest = rest - second.requests
             nodes.append(node)
             free.append(rest)
-        return nodes, np.array(free).reshape(len(free), len(self._worth))
+        return nodes, np.array(free).reshape(len(free), len(self._dual_prices))
 
-    def _affordable(self, option: NodeOption, capacity: Floats) -> bool:
-        template = option.template
-        return (
-            not template.limited
-            or not exceeds(capacity[np.newaxis], self._remaining_limits.left(template))[0]
-        )
+    def _row_for_two(
+        self, option: NodeOption, first: PodGroup, second: PodGroup | None, spare: float, ration: float
+    ) -> int | None:
+        """Return the row of the type for a unit of each; for the first alone where no type holds both."""
+        self._steps.spend()
+        if second is not None:
+            row = self._row(option, first.requests + second.requests, spare, ration)
+            if row is not None:
+                return row
+        return self._row(option, first.requests, spare, ration)
 
     def _row(self, option: NodeOption, asked: Floats, spare: float, ration: float) -> int | None:
         """Return the row of the type for what is `asked` (R); None where limits leave none.
@@ -233,7 +196,7 @@ class SeparatedPods:
         `spare` ($/h) is a node's share of what the other pods are worth.
         """
         # Only undominated types: another one could not win under any worth.
-        rows, room, prices, worth = self._types_of(option)
+        rows, room, prices, values = self._types_of(option)
         holding = holds(room, asked)
         if option.template.limited:
             holding &= self._remaining_limits.allowed(option)[rows]
@@ -242,7 +205,7 @@ class SeparatedPods:
             return None
         # Room beyond what could ever be filled is worth nothing, so large types win only where there are pods
         # for them.
-        used = np.minimum(worth[able], float(asked @ self._worth) + spare * max(ration, 1.0))
+        used = np.minimum(values[able], float(asked @ self._dual_prices) + spare * max(ration, 1.0))
         prices = prices[able]
         cheap, large = (int((prices - used * filled).argmin()) for filled in (_FILLED, _FILLED_AT_ANY_PRICE))
         # If the ration never changed a choice, a second plan would be the same.
@@ -255,7 +218,8 @@ class SeparatedPods:
         if known is None:
             rows = option.undominated
             room, prices = option.room[rows], option.costs[rows]
-            known = self._types[option.index] = rows, room, prices, np.minimum(room @ self._worth, prices)
+            values = np.minimum(room @ self._dual_prices, prices)
+            known = self._types[option.index] = rows, room, prices, values
         return known
 
     def _alone(self, pod_group: PodGroup, units: int) -> list[PlannedNode]:
@@ -267,7 +231,7 @@ class SeparatedPods:
             if row is None:
                 break
             copies = int(min(units, self._remaining_limits.copies(option, row)))
-            self._remaining_limits.take(option.template, option.capacity[row] * copies)
+            self._remaining_limits.take_nodes(option, row, copies)
             planned_nodes.append(PlannedNode(option, row, pod_group.requests, {pod_group.index: 1}, copies))
             self._take(pod_group, copies)
             units -= copies
@@ -282,7 +246,7 @@ class SeparatedPods:
             fits = np.minimum(count_fitting(free, asked), self._units[shape])
             able = fits.nonzero()[0]
             # First the nodes that would have the least left, by its worth: best fit.
-            rest = (free[able] - fits[able, np.newaxis] * asked) @ self._worth
+            rest = (free[able] - fits[able, np.newaxis] * asked) @ self._dual_prices
             able = able[rest.argsort(kind="stable")]
             for at, most in zip(able.tolist(), fits[able].tolist(), strict=True):
                 placed = self._fill_slot(nodes[at], queue, int(most))
@@ -399,12 +363,12 @@ def _apart_from_first(waiting: Sequence[PodGroup]) -> tuple[list[PodGroup], list
     common = next((group for group in first.rules.owned if group in counted), None)
     if common is None:
         return [first], rest
-    alike = [
-        common in pod_group.rules.owned and any(g == common for g, _ in pod_group.rules.counted)
-        for pod_group in rest
-    ]
-    group = [first, *(pod_group for pod_group, same in zip(rest, alike, strict=True) if same)]
-    return group, [pod_group for pod_group, same in zip(rest, alike, strict=True) if not same]
+    group, others = [first], list[PodGroup]()
+    for pod_group in rest:
+        rules = pod_group.rules
+        alike = common in rules.owned and any(each == common for each, _ in rules.counted)
+        (group if alike else others).append(pod_group)
+    return group, others
 
 
 def separated_groups(pod_groups: Sequence[PodGroup], left: dict[int, int]) -> list[PodGroup]:

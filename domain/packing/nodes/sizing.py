@@ -10,13 +10,12 @@ import numpy as np
 
 from treenail.domain.packing.arrays.arrays import TINY, Bools, Floats, Indices, count_fitting, first_holding
 from treenail.domain.packing.arrays.lazy import Lazy
-from treenail.domain.packing.arrays.steps import Steps
 from treenail.domain.packing.identity import IdentityMap, grouping
 from treenail.domain.packing.nodes.alike import nodes_for
-from treenail.domain.packing.nodes.bound import fractional_cover
+from treenail.domain.packing.nodes.bound import dual_prices_of
 from treenail.domain.packing.nodes.filling import asked_for, by_proportions, fill, proportional
 from treenail.domain.packing.nodes.first_fit import cheapest_allowed
-from treenail.domain.packing.offers.limits import RemainingLimits
+from treenail.domain.packing.nodes.planning_context import PlanningContext
 from treenail.domain.packing.offers.node_options import NodeOption
 from treenail.domain.packing.planned.planned_nodes import PlannedNode
 from treenail.domain.packing.planned.pod_groups import PodGroup
@@ -52,15 +51,13 @@ class Sizing:
         self,
         option: NodeOption,
         pod_groups: Sequence[PodGroup],
-        remaining_limits: RemainingLimits,
-        steps: Steps,
+        context: PlanningContext,
         *,
         per_node: float,
         small: bool,
     ) -> None:
         self._option = option
-        self._remaining_limits = remaining_limits
-        self._steps = steps
+        _, _, self._remaining_limits, self._steps = context
         self._per_node = per_node
         self._small = small
         self.smaller = False
@@ -122,7 +119,7 @@ class Sizing:
         Copies stay together as long as the groups they are dealt from last.
         """
         option, copies = self._option, choice.copies
-        self._remaining_limits.take(option.template, option.capacity[choice.row] * copies)
+        self._remaining_limits.take_nodes(option, choice.row, copies)
         load = choice.counts @ self._whole_requests
         wanted = [(self._classes[at], float(choice.counts[at])) for at in choice.counts.nonzero()[0].tolist()]
         while copies:
@@ -194,8 +191,8 @@ class Sizing:
         demand = left @ self._requests
         # Computed anew for what is left: the worth of a resource falls as the pods that need it get their
         # nodes.
-        worth = fractional_cover(demand, room, prices).worth
-        weighed = _worth_weighing(demand, room, prices, worth)
+        dual_prices = dual_prices_of(demand, room, prices)
+        weighed = _worth_weighing(demand, room, prices, dual_prices)
         counts, copies = self._filled(room[weighed], left)
         if not len(counts):
             return None
@@ -204,12 +201,12 @@ class Sizing:
         chosen = first_holding(room, loads)
         rest = demand - loads
         # The estimate for the nodes after this one: they waste as much as this one, for what they are worth.
-        wasteful = prices[chosen] / np.maximum(loads @ worth, TINY)
-        retry_plan = _retry_plan(rest, room, prices, (rest @ worth) * np.maximum(wasteful, 1.0))
-        costs = prices[chosen] + retry_plan
+        wasteful = prices[chosen] / np.maximum(loads @ dual_prices, TINY)
+        later = _cost_of_rest(rest, room, prices, (rest @ dual_prices) * np.maximum(wasteful, 1.0))
+        costs = prices[chosen] + later
         best = int(costs.argmin())
         if self._small:
-            large, costs = best, prices[chosen] + _or_several(retry_plan, rest, room, prices, worth)
+            large, costs = best, prices[chosen] + _or_several(later, rest, room, prices, dual_prices)
             best = int(costs.argmin())
             # Noted, so that the caller can try a plan of large nodes as well: which is better shows only in
             # the end.
@@ -242,7 +239,7 @@ class Sizing:
         return counts[some], copies[some]
 
 
-def _retry_plan(rest: Floats, room: Floats, prices: Floats, several: Floats) -> Floats:
+def _cost_of_rest(rest: Floats, room: Floats, prices: Floats, several: Floats) -> Floats:
     """Return an estimate of what the nodes for each `rest` (B, R) will cost: the price of one if one will do.
 
     `several` (B) is the estimate for more than one.
@@ -254,12 +251,12 @@ def _retry_plan(rest: Floats, room: Floats, prices: Floats, several: Floats) -> 
     return value
 
 
-def _or_several(one: Floats, rest: Floats, room: Floats, prices: Floats, worth: Floats) -> Floats:
+def _or_several(one: Floats, rest: Floats, room: Floats, prices: Floats, dual_prices: Floats) -> Floats:
     """Return what nodes for each `rest` (B, R) will cost: what `one` (B) costs, or several of one small type.
 
     A small type may have room for almost as many pods as one that costs much more.
     """
-    doubtful = (one > rest @ worth).nonzero()[0]
+    doubtful = (one > rest @ dual_prices).nonzero()[0]
     if not len(doubtful):
         return one
     copies = np.ceil(np.maximum.reduce(rest[doubtful, np.newaxis] / np.maximum(room, TINY), axis=2))
@@ -269,10 +266,10 @@ def _or_several(one: Floats, rest: Floats, room: Floats, prices: Floats, worth: 
     return either
 
 
-def _worth_weighing(demand: Floats, room: Floats, prices: Floats, worth: Floats) -> Indices:
+def _worth_weighing(demand: Floats, room: Floats, prices: Floats, dual_prices: Floats) -> Indices:
     """Return the rows of the types that promise most as the next node, by three measures."""
     # Reduced cost: what a type costs beyond the worth of its room. Types in the cover have none.
-    dearness = 1.0 - (room @ worth) / np.maximum(prices, TINY)
+    dearness = 1.0 - (room @ dual_prices) / np.maximum(prices, TINY)
     share = np.minimum(np.minimum.reduce(room / np.maximum(demand, TINY), axis=1), 1.0)
     # The price for each share of the average mix of pods: duals know nothing of proportions.
     efficient = prices / np.maximum(share, TINY)
@@ -282,7 +279,7 @@ def _worth_weighing(demand: Floats, room: Floats, prices: Floats, worth: Floats)
     ]
     # Near the end nodes are whole, and duals of fractions mislead: the type and the one node after it are
     # looked at.
-    if demand @ worth < _FEW * np.maximum.reduce(prices):
+    if demand @ dual_prices < _FEW * np.maximum.reduce(prices):
         rest = np.maximum(demand - room, 0.0)
         rows = first_holding(room, rest)
         more = np.append(prices, np.inf)[rows]

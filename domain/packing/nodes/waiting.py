@@ -9,7 +9,7 @@ import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Floats
 from treenail.domain.packing.identity import IdentityMap, grouping
-from treenail.domain.packing.nodes.bound import fractional_cover
+from treenail.domain.packing.nodes.bound import dual_prices_of
 from treenail.domain.packing.offers.node_options import NodeOption
 from treenail.domain.packing.offers.option_order import OrderedOption
 from treenail.domain.packing.planned.pod_groups import PodGroup
@@ -45,11 +45,11 @@ def further(group: Sequence[WaitingUnits], left: Floats) -> list[WaitingUnits]:
     ]
 
 
-def worth_of(waiting: Sequence[WaitingUnits]) -> Floats:
+def dual_prices_for(waiting: Sequence[WaitingUnits]) -> Floats:
     """Return what a unit of each resource is worth (R), by the prices of the most flexible node option."""
     first = (each.options_in_order[0].option for each in waiting)
     widest = max(first, key=lambda option: (option.choices, -option.index))
-    return fractional_cover(asked_by(waiting), widest.room, widest.costs).worth
+    return dual_prices_of(asked_by(waiting), widest.room, widest.costs)
 
 
 def asked_by(waiting: Iterable[WaitingUnits]) -> Floats:

@@ -49,6 +49,11 @@ class RemainingLimits:
             return np.ones(len(option.types), np.bool_)
         return holds(self.left(option.template) + given_back, option.capacity)
 
+    def allows(self, option: NodeOption, row: int, given_back: Floats | float = 0.0) -> bool:
+        """Return whether the type in `row` may be bought, or may be instead of what is `given_back` (L)."""
+        template = option.template
+        return not template.limited or bool(holds(self.left(template) + given_back, option.capacity[row]))
+
     def copies(self, option: NodeOption, row: int) -> float:
         """Return how many nodes of the type in `row`, one of those allowed, may be bought."""
         if not option.template.limited:
@@ -56,6 +61,11 @@ class RemainingLimits:
         left, each = self.left(option.template), option.capacity[row]
         counted = each > 0
         return float(np.floor(left[counted] / each[counted]).min(initial=np.inf))
+
+    def take_nodes(self, option: NodeOption, row: int, copies: int) -> None:
+        """Count so many nodes of the type in `row` as used; fewer where negative."""
+        if option.template.limited:
+            self.take(option.template, copies * option.capacity[row])
 
     def take(self, template: NodeTemplate, capacity: Floats) -> None:
         """Count `capacity` (L) as used; a negative one gives back."""

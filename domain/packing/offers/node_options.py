@@ -242,14 +242,7 @@ class NodeOptions:
         taken: tuple[HostPort, ...],
     ) -> NodeOption | None:
         table = template.table
-        # Types whose daemons take a port that pods need are out for these pods alone.
-        usable = template.usable.copy()
-        for port in taken:
-            usable &= ~template.ports[port]
-        for requirement in (*requirements.values(), *present.values()):
-            # What the pool requires itself is in the mask already: its own requirement is kept as it is.
-            if requirement is not template.requirements.get(requirement.key):
-                usable &= table.masks.admitting(requirement)
+        usable = _usable(template, requirements, present, taken)
         cheapest = table.offers.cheapest(requirements)
         # Rows are sorted by price here, once: everywhere else "the first that holds" means "the cheapest that
         # holds".
@@ -276,6 +269,21 @@ class NodeOptions:
             taken,
             least,
         )
+
+
+def _usable(
+    template: NodeTemplate, requirements: Requirements, present: Requirements, taken: tuple[HostPort, ...]
+) -> Bools:
+    """Return which types (T) of the template meet what is required, with the ports `taken` left free."""
+    usable = template.usable.copy()
+    # Types whose daemons take a port that pods need are out for these pods alone.
+    for port in taken:
+        usable &= ~template.ports[port]
+    for requirement in (*requirements.values(), *present.values()):
+        # What the pool requires itself is in the mask already: its own requirement is kept as it is.
+        if requirement is not template.requirements.get(requirement.key):
+            usable &= template.table.masks.admitting(requirement)
+    return usable
 
 
 def _conflict(daemon: HostPort, ports: tuple[HostPort, ...]) -> bool:

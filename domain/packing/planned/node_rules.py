@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
 from math import floor, inf
+from operator import or_
 
 from treenail.domain.packing.identity import IdentityMap
 from treenail.domain.packing.planned.pod_groups import PodGroup
@@ -19,9 +20,8 @@ class ColocatedPods:
     """The units on a node, as terms per node see them.
 
     `counted` is how many of their pods each term counts, `owned` how many units require the term, both by
-    the number of its group. `closed` are three sets of groups, as bits, that let no more units in: units that
-    have the term and are not counted by it; that have it and are counted; that are only counted.
-    `NodeRules.join` alone keeps it.
+    the number of its group. `closed` are three sets of groups, as bits, that let no more units in, in the
+    order of `ConflictMasks`. `NodeRules.join` alone keeps it.
     """
 
     counted: dict[int, int] = field(default_factory=dict)
@@ -80,33 +80,36 @@ def _most_owned(colocated: ColocatedPods, group: int, each: int, term: Term) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
-    """The groups that matter to units, as bits in the order of `ColocatedPods.closed`.
+class ConflictMasks:
+    """The groups that may keep units off a node, as sets of bits: each is named by the units it is about.
 
-    `bare` are those whose term the units have without being counted, `own` those whose term they have and
-    that count them, `mere` those that only count them. `several` says that one counts more than one pod of a
-    unit. `joining` are the groups that change as a unit joins: its number, how many pods of the unit it
-    counts, whether the unit requires the term, and the skew, 0 for anti-affinity.
+    `uncounted_owners` are the groups whose term the units have without being counted, `counted_owners` those
+    whose term they have and that count them, `counted_only` those that only count them. `several` says that
+    one counts more than one pod of a unit. `joining` are the groups that change as a unit joins: its number,
+    how many pods of the unit it counts, whether the unit requires the term, and the skew, or 0 where it is
+    anti-affinity.
     """
 
-    bare: int
-    own: int
-    mere: int
+    uncounted_owners: int
+    counted_owners: int
+    counted_only: int
     joining: tuple[tuple[int, int, bool, int], ...] = ()
     several: bool = False
 
-    def barred(self, colocated: ColocatedPods) -> bool:
+    def bar(self, colocated: ColocatedPods) -> bool:
         """Return whether one of the groups lets no unit join those on a node."""
-        bare, own, mere = colocated.closed
-        return bool(self.bare & bare or self.own & own or self.mere & mere)
+        uncounted, owners, counted = colocated.closed
+        return bool(
+            self.uncounted_owners & uncounted or self.counted_owners & owners or self.counted_only & counted
+        )
 
 
-def _marks_of(terms: Mapping[int, Term], rules: Rules) -> Marks:
+def _conflicts_of(terms: Mapping[int, Term], rules: Rules) -> ConflictMasks:
     counted, owned, firm = dict(rules.counted), set(rules.owned), set(rules.firm)
     # Terms that a pod merely prefers bind itself as it joins, and nobody afterwards: they change no group.
     changed = dict.fromkeys((*counted, *rules.firm))
     skews = {g: terms[g].max_skew if terms[g].kind is TermKind.SPREAD else 0 for g in changed}
-    return Marks(
+    return ConflictMasks(
         # Sets, but only summed up: their order does not matter.
         sum(1 << group for group in owned - counted.keys()),
         sum(1 << group for group in owned & counted.keys()),
@@ -127,7 +130,7 @@ class NodeRules:
         # Bundles have negative indices, so the two kinds never meet.
         self._pod_groups = {pod_group.index: pod_group for pod_group in pod_groups}
         # Filling asks for them thousands of times, and there are few different rules.
-        self._marks = IdentityMap(partial(_marks_of, terms))
+        self._conflicts = IdentityMap(partial(_conflicts_of, terms))
         # Where no group has a term per node, rules cost one comparison.
         self.none = not any(pod_group.rules.owned for pod_group in pod_groups)
 
@@ -136,8 +139,8 @@ class NodeRules:
         if pod_group.rules is FREE:
             return
         counted, owned = colocated.counted, colocated.owned
-        bare, own, mere = colocated.closed
-        for group, count, firm, skew in self._marks[pod_group.rules].joining:
+        uncounted_owners, counted_owners, counted_only = colocated.closed
+        for group, count, firm, skew in self._conflicts[pod_group.rules].joining:
             # The sets are integers: filling asks thousands of times whether a group may join a node, and this
             # makes the answer three bitwise operations.
             bit = 1 << group
@@ -150,21 +153,21 @@ class NodeRules:
             # Who has the term and is not counted may come as long as the skew holds, and it never shrinks
             # again.
             if there > skew:
-                bare |= bit
+                uncounted_owners |= bit
             # Of a term that keeps apart, not one more; nor are others counted beside one who has it.
             if there >= max(skew, 1) or (owners and not skew):
-                own |= bit
+                counted_owners |= bit
             if owners and there >= skew:
-                mere |= bit
-        colocated.closed = (bare, own, mere)
+                counted_only |= bit
+        colocated.closed = (uncounted_owners, counted_owners, counted_only)
 
     def admits(self, colocated: ColocatedPods, pod_group: PodGroup) -> bool:
         """Return whether one more unit may join the units on a node."""
-        marks = self._marks[pod_group.rules]
+        conflicts = self._conflicts[pod_group.rules]
         # Bundles count several pods at once; a bit cannot say whether that many still fit.
-        if marks.several:
+        if conflicts.several:
             return most_joining(colocated, pod_group.rules, self._terms) >= 1
-        return not marks.barred(colocated)
+        return not conflicts.bar(colocated)
 
     def free(self, pod_group: PodGroup) -> bool:
         """Return whether a pod group may share any node with any other."""
@@ -177,17 +180,16 @@ class NodeRules:
             self.join(colocated, self._pod_groups[index], units)
         return colocated
 
-    def marks(self, parts: Iterable[int]) -> Marks:
-        """Return the topology groups that matter to any of the pod groups (by index)."""
-        bare = own = mere = 0
-        several = False
-        for index in parts:
-            rules = self._pod_groups[index].rules
-            if rules is not FREE:
-                marks = self._marks[rules]
-                bare, own, mere = bare | marks.bare, own | marks.own, mere | marks.mere
-                several = several or marks.several
-        return Marks(bare, own, mere, several=several)
+    def conflicts(self, parts: Iterable[int]) -> ConflictMasks:
+        """Return the masks of all of the pod groups (by index) together."""
+        rules = (self._pod_groups[index].rules for index in parts)
+        found = [self._conflicts[each] for each in rules if each is not FREE]
+        return ConflictMasks(
+            reduce(or_, (each.uncounted_owners for each in found), 0),
+            reduce(or_, (each.counted_owners for each in found), 0),
+            reduce(or_, (each.counted_only for each in found), 0),
+            several=any(each.several for each in found),
+        )
 
     def most(self, colocated: ColocatedPods, pod_group: PodGroup) -> float:
         """Return how many units of `pod_group` may join."""

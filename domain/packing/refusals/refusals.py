@@ -7,7 +7,7 @@ import numpy as np
 from treenail.domain.model.labels import LEFT_OPEN
 from treenail.domain.model.resources import format_amount
 from treenail.domain.model.taints import untolerated
-from treenail.domain.packing.arrays.arrays import Axis, Floats, Indices, holds
+from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats, Indices, holds
 from treenail.domain.packing.arrays.likeness import hint, likest
 from treenail.domain.packing.offers.limits import RemainingLimits
 from treenail.domain.packing.offers.templates import NODES, NodeTemplate, NodeTemplates
@@ -79,30 +79,14 @@ class Refusals:
 
     def _against_types(self, one: PodClass, level: RelaxationLevel, template: NodeTemplate) -> Refusal:
         """Return the reason against a pod whose demands on taints and labels the pool itself meets."""
-        pool = template.offer.pool.name
+        matching = self._matching(level, template)
+        if isinstance(matching, Refusal):
+            return matching
+        pool, offers = template.offer.pool.name, template.table.offers
         together = template.requirements.with_(level.requirements)
-        matching = template.admitted.copy()
-        if not matching.any():
-            detail = "no instance type meets the pool's own requirements"
-            return Refusal(pool, Reason.NO_INSTANCE_TYPE_MATCHES, detail)
-        # One after the other, to name the requirement that leaves no type, not the whole conjunction. In
-        # order, so that it is the same one each time.
-        for requirement in (*level.requirements.in_order(), *level.present.in_order()):
-            before = matching
-            for asked in (requirement, together[requirement.key]):
-                matching = matching & template.table.masks.admitting(asked)
-            if not matching.any():
-                # Not asked for by the pod: it comes from its volumes.
-                if requirement.key not in level.strict:
-                    own = details.of_types(requirement.key, template)
-                    return Refusal(
-                        pool, Reason.VOLUME_TOPOLOGY, *details.out_of_reach(requirement, own, "pool")
-                    )
-                return Refusal(pool, *details.no_type(requirement, template, before))
-        types = np.flatnonzero(matching)
-        offers = template.table.offers
         # Size is judged before capacity: a pod that no type holds would not be helped by capacity that comes
         # back.
+        types = np.flatnonzero(matching)
         sold = np.isfinite(offers.prices[types][:, offers.within(together)]).any(axis=1)
         able = holds(template.room[types], one.requests)
         if not able.any():
@@ -123,6 +107,30 @@ class Refusals:
             return Refusal(pool, Reason.MIN_VALUES, *few)
         # Nothing else is left that could have kept the pod off.
         return Refusal(pool, Reason.LIMIT_REACHED, *self._limit(template, types[able & sold]))
+
+    def _matching(self, level: RelaxationLevel, template: NodeTemplate) -> Bools | Refusal:
+        """Return which types (T) have the labels that a level requires, or the reason why none has."""
+        pool = template.offer.pool.name
+        together = template.requirements.with_(level.requirements)
+        matching = template.admitted
+        if not matching.any():
+            detail = "no instance type meets the pool's own requirements"
+            return Refusal(pool, Reason.NO_INSTANCE_TYPE_MATCHES, detail)
+        # One after the other, to name the requirement that leaves no type, not the whole conjunction. In
+        # order, so that it is the same one each time.
+        for requirement in (*level.requirements.in_order(), *level.present.in_order()):
+            before = matching
+            for asked in (requirement, together[requirement.key]):
+                matching = matching & template.table.masks.admitting(asked)
+            if not matching.any():
+                # Not asked for by the pod: it comes from its volumes.
+                if requirement.key not in level.strict:
+                    own = details.of_types(requirement.key, template)
+                    return Refusal(
+                        pool, Reason.VOLUME_TOPOLOGY, *details.out_of_reach(requirement, own, "pool")
+                    )
+                return Refusal(pool, *details.no_type(requirement, template, before))
+        return matching
 
     def _too_large(self, one: PodClass, template: NodeTemplate, types: Indices) -> tuple[Reason, str, Values]:
         room = template.room[types]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treenail.domain.packing.arrays.arrays import Floats
-from treenail.domain.packing.nodes.bound import Apart, fractional_cover, lower_bound
+from treenail.domain.packing.nodes.bound import Apart, dual_prices_of, lower_bound
 
 AMOUNTS = st.integers(0, 12).map(float)
 ROOMS = st.lists(st.tuples(AMOUNTS, AMOUNTS), min_size=1, max_size=4)
@@ -114,12 +114,12 @@ def test_those_that_share_nodes_with_pods_kept_apart_are_paid_for_too() -> None:
 
 
 @given(room=ROOMS, demand=st.tuples(AMOUNTS, AMOUNTS).filter(any), data=st.data())
-def test_the_fractional_cover_is_as_cheap_as_the_best_two_types(
+def test_dual_prices_are_those_of_the_best_two_types(
     room: list[tuple[float, float]], demand: tuple[float, float], data: st.DataObject
 ) -> None:
     rooms, needed = np.array(room), np.array(demand)
     prices = np.array(data.draw(st.lists(PRICES.filter(bool), min_size=len(room), max_size=len(room))))
-    cover = fractional_cover(needed, rooms, prices)
+    dual_prices = dual_prices_of(needed, rooms, prices)
 
     best = min(
         (
@@ -130,8 +130,8 @@ def test_the_fractional_cover_is_as_cheap_as_the_best_two_types(
         default=inf,
     )
     if best < inf:
-        assert abs(float(needed @ cover.worth) - best) <= 1e-6 * best
-    assert (rooms @ cover.worth <= prices * (1 + 1e-9)).all()
+        assert abs(float(needed @ dual_prices) - best) <= 1e-6 * best
+    assert (rooms @ dual_prices <= prices * (1 + 1e-9)).all()
 
 
 def mixed(pair: tuple[int, ...], room: Floats, prices: Floats, demand: Floats) -> float:

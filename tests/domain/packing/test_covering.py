@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treenail.domain.packing.nodes.bound import fractional_cover
+from treenail.domain.packing.nodes.bound import dual_prices_of
 from treenail.domain.packing.nodes.covering import Covering
 
 AMOUNTS = st.integers(1, 12).map(float)
@@ -21,10 +21,10 @@ def test_choices_have_room_for_the_load_and_cost_less_than_is_asked(
 ) -> None:
     table = np.array(sorted(types))
     prices, room, asked = table[:, 0], table[:, 1:], np.array(load)
-    worth = fractional_cover(asked, room, prices).worth
+    dual_prices = dual_prices_of(asked, room, prices)
     below = share * most * prices.max()
 
-    choices = Covering(room, prices, worth).choices(asked, below, most)
+    choices = Covering(room, prices, dual_prices).choices(asked, below, most)
 
     together = np.vstack([room, np.zeros(2)])[choices].sum(axis=1)
     costs = np.append(prices, 0.0)[choices].sum(axis=1)
@@ -41,7 +41,7 @@ def test_of_one_type_or_two_the_cheapest_choice_is_found(
 ) -> None:
     table = np.array(sorted(types))
     prices, room, asked = table[:, 0], table[:, 1:], np.array(load)
-    worth = fractional_cover(asked, room, prices).worth
+    dual_prices = dual_prices_of(asked, room, prices)
     every = [
         float(prices[list(rows)].sum())
         for count in range(1, most + 1)
@@ -49,7 +49,7 @@ def test_of_one_type_or_two_the_cheapest_choice_is_found(
         if (room[list(rows)].sum(axis=0) >= asked).all()
     ]
 
-    choices = Covering(room, prices, worth).choices(asked, np.inf, most)
+    choices = Covering(room, prices, dual_prices).choices(asked, np.inf, most)
 
     found = np.append(prices, 0.0)[choices].sum(axis=1).tolist()
     assert found[:1] == pytest.approx([min(every)] if every else [])
