@@ -23,6 +23,6 @@ NodeOverheadCost: TypeAlias = Annotated[
         envvar="NODE_OVERHEAD_COST",
         parser=_read,
         metavar="DOLLARS",
-        help="What a node costs beside its price and its volumes, in $/h; pools may say otherwise.",
+        help="The cost of a node beside its price and its volumes, in $/h; a pool may have its own.",
     ),
 ]

@@ -69,26 +69,26 @@ class Settings:
         "ec2", values.one_of(CloudName), "Where nodes come from: `ec2`, or `kwok` for nodes without machines."
     )
     kubeconfig: str = _variable(
-        "", values.text, "The file that says how to reach the cluster; without it, the pod's service account."
+        "", values.text, "The kubeconfig of the cluster; without it, the pod's service account is used."
     )
     kube_context: str = _variable("", values.text, "The context of that file; without it, the current one.")
     system_namespace: str = _variable(
         "",
         values.namespace,
-        "Where the ConfigMap `karpenter-global-settings` is; without it, in the pod's own namespace.",
+        "The namespace of the ConfigMap `karpenter-global-settings`; without it, the pod's own.",
     )
     leader_election_name: str = _variable(
         "karpenter-leader-election",
         values.object_name,
-        "The Lease by which one replica is elected: Karpenter's, so that it waits for us, and we for it.",
+        "The Lease for the election of one replica. It is Karpenter's, so that the two wait for each other.",
     )
     leader_election_namespace: str = _variable(
-        "", values.namespace, "Where that Lease is; without it, in the pod's own namespace."
+        "", values.namespace, "The namespace of that Lease; without it, the pod's own."
     )
     disable_leader_election: bool = _variable(
         "false",
         values.boolean,
-        "Whether no leader is elected: then there must be one replica, and no Karpenter.",
+        "`true` turns the election off: then run one replica, and no Karpenter.",
     )
     kube_client_qps: float = _variable("200", values.positive, "Writes to the API server a second.")
     kube_client_burst: int = _variable("300", values.natural, "Writes to the API server at once.")
@@ -99,20 +99,20 @@ class Settings:
         "The API server's certificate authority (base64), for nodes; without it, EKS is asked.",
     )
     interruption_queue: str = _variable(
-        "", values.text, "The SQS queue of EC2's warnings; without it, nobody listens to any."
+        "", values.text, "The SQS queue of EC2's warnings; without it, none is received."
     )
     on_spot_interruption: Response = _variable(
         "act",
         values.one_of(Response),
-        "Whether nodes are given back for it: `act`, or `record` it and no more.",
+        "What to do about a spot interruption: `act` (give the node back), or only `record` it.",
     )
     on_rebalance_recommendation: Response = _variable(
         "record",
         values.one_of(Response),
-        "The same, where EC2 finds it likely that it will take a spot instance.",
+        "The same, when EC2 says that it will probably take a spot instance.",
     )
     on_scheduled_change: Response = _variable(
-        "act", values.one_of(Response), "The same, for what AWS Health announces of instances."
+        "act", values.one_of(Response), "The same, for changes of instances that AWS Health announces."
     )
     on_instance_state_change: Response = _variable(
         "act", values.one_of(Response), "The same, for instances that stop or are terminated."
@@ -120,7 +120,7 @@ class Settings:
     on_capacity_reservation_interruption: Response = _variable(
         "act",
         values.one_of(Response),
-        "The same, for instances in reserved capacity that its owner takes back.",
+        "The same, for instances in reserved capacity that the owner takes back.",
     )
     on_impaired_status: Response = _variable(
         "act",
@@ -130,40 +130,42 @@ class Settings:
     delete_pods_at_deadline: bool = _variable(
         "true",
         values.boolean,
-        "Whether pods are deleted, whatever protects them, before a machine that EC2 takes is gone.",
+        "Whether even protected pods are deleted shortly before EC2 takes their machine.",
     )
-    aws_region: str = _variable("", values.text, "The region; without it, boto3 looks where it always does.")
+    aws_region: str = _variable("", values.text, "The region; without it, boto3's own sources are used.")
     aws_default_instance_profile: str = _variable(
-        "", values.text, "The instance profile of node classes that name none and no role."
+        "", values.text, "The instance profile of node classes that name neither a profile nor a role."
     )
     aws_tags: Mapping[str, str] = _variable(
         "",
         values.tags,
-        "Tags of all that is launched, as a JSON object; those that a node class gives come before them.",
+        "Tags of everything that is launched, as a JSON object; tags of a node class come before them.",
     )
-    isolated_vpc: bool = _variable("false", values.boolean, "Whether AWS's price list is out of reach.")
+    isolated_vpc: bool = _variable("false", values.boolean, "`true` if AWS's price list cannot be reached.")
     vm_memory_overhead_percent: float = _variable(
         "0.075", values.share, "The share of memory that hypervisor and kernel keep, as a fraction."
     )
     reserved_enis: int = _variable("0", values.natural, "Network interfaces that carry no pods.")
     ami_refresh_interval: float = _variable(
-        "1m", values.minutes, "How long it is remembered which images are meant. At least a minute."
+        "1m", values.minutes, "How long the images that a node class selects are cached. At least a minute."
     )
     subnet_refresh_interval: float = _variable(
-        "1m", values.minutes, "How long it is remembered which subnets are meant. At least a minute."
+        "1m", values.minutes, "How long the subnets that a node class selects are cached. At least a minute."
     )
     eks_control_plane: bool = _variable(
         "false",
         values.boolean,
-        "Whether EKS is asked for the version of Kubernetes that images are for, not the API server.",
+        "Whether EKS, not the API server, is asked for the version of Kubernetes for images.",
     )
     price_overrides_file: str = _variable(
-        "", values.text, "The file of your own prices; without it, those that AWS publishes."
+        "", values.text, "The file with your own prices; without it, AWS's published prices are used."
     )
     batch_idle_duration: float = _variable(
-        "1s", values.seconds, "A batch ends so long after its last new pod."
+        "1s", values.seconds, "The time from the last new pod to the end of a batch."
     )
-    batch_max_duration: float = _variable("10s", values.seconds, "A batch ends so long after its first pod.")
+    batch_max_duration: float = _variable(
+        "10s", values.seconds, "The longest time from the first pod to the end of a batch."
+    )
     early_binding: bool = _variable(
         "false", values.boolean, "Whether pods are bound to a node as soon as its instance is bought."
     )
@@ -173,49 +175,51 @@ class Settings:
     packing_order: PackingOrder = _variable(
         "cpu",
         values.one_of(PackingOrder),
-        "What first-fit-descending calls large: `cpu`, `memory` or `euclidean`.",
+        "The size by which first-fit-descending sorts: `cpu`, `memory` or `euclidean`.",
     )
     preference_policy: PreferencePolicy = _variable(
         "Respect",
         values.one_of(PreferencePolicy),
-        "Whether preferences of pods are kept while they can be: `Respect`, or `Ignore`.",
+        "Whether preferences of pods are met if possible: `Respect` or `Ignore`.",
     )
     min_values_policy: MinValuesPolicy = _variable(
         "Strict",
         values.one_of(MinValuesPolicy),
-        "Whether a node needs all of the choice that `minValues` ask for: `Strict`, or `BestEffort`.",
+        "Whether a node must leave the choice that `minValues` ask for: `Strict` or `BestEffort`.",
     )
     node_overhead_cost: float = _variable(
         str(NODE_OVERHEAD_COST),
         dollars_an_hour,
-        "What a node costs beside its price and its volumes, in $/h; pools may say otherwise.",
+        "The cost of a node beside its price and its volumes, in $/h; a pool may have its own.",
     )
     log_level: LogLevel = _variable(
         "info",
         values.one_of(LogLevel),
-        "The least important lines logged: `debug`, `info`, `warning`, `error`.",
+        "The lowest level of log lines: `debug`, `info`, `warning`, `error`.",
     )
-    metrics_port: int = _variable("8080", values.port, "Where Prometheus reads `/metrics`.")
+    metrics_port: int = _variable("8080", values.port, "The port of `/metrics`, for Prometheus.")
     health_probe_port: int = _variable(
-        "8081", values.port, "Where the kubelet asks `/healthz` and `/readyz`."
+        "8081", values.port, "The port of `/healthz` and `/readyz`, for the kubelet."
     )
     disable_webhook: bool = _variable(
-        "false", values.boolean, "Whether objects are not converted, so that v1beta1 cannot be read."
+        "false", values.boolean, "`true` turns the conversion webhook off: then v1beta1 cannot be read."
     )
     webhook_port: int = _variable(
-        "8443", values.port, "Where the API server has objects of v1beta1 converted."
+        "8443", values.port, "The port of the conversion webhook, for the API server."
     )
     karpenter_service: str = _variable(
-        "treenail", values.name, "The Service with that port, by which the API server reaches it."
+        "treenail",
+        values.name,
+        "The Service with that port, through which the API server reaches the webhook.",
     )
     webhook_url: str = _variable(
-        "", values.secure_url, "The same as a URL with https, for a controller that no Service leads to."
+        "", values.secure_url, "The webhook's https URL, for a controller without a Service."
     )
     otel_exporter_otlp_endpoint: str = _variable(
-        "", values.url, "The collector that traces go to, by OTLP over HTTP; without it, they go nowhere."
+        "", values.url, "The collector that traces are sent to, by OTLP over HTTP; without it, none are sent."
     )
     otel_exporter_otlp_traces_endpoint: str = _variable(
-        "", values.url, "The same, as the full URL for traces alone."
+        "", values.url, "The same, as the full URL for traces only."
     )
     otel_traces_sampler: TraceSampler = _variable(
         "parentbased_always_on",
@@ -228,12 +232,12 @@ class Settings:
     state_directory: str = _variable(
         _STATE_DIRECTORY,
         values.text,
-        "Where it is noted that the process failed. It should outlive the container.",
+        "The directory in which failures of the process are noted. It should outlive the container.",
     )
     feature_gates: Mapping[str, bool] = _variable(
         "",
         values.gates(GATES),
-        "Karpenter's feature gates; `NodeRepair` is followed. One that is not known is an error.",
+        "Karpenter's feature gates. `NodeRepair` is supported; an unknown gate is an error.",
     )
     warnings: tuple[str, ...] = ()
     election_wanted: bool = True
