@@ -55,7 +55,7 @@ def parts_of(patch: ClaimPatch) -> tuple[Part, ...]:
         parts.append(Part.METADATA)
     texts = (patch.provider_id, patch.node_name, patch.image_id)
     rest = (*texts, patch.capacity, patch.allocatable, patch.last_pod_event_at)
-    if patch.conditions or any(v is not None for v in rest):
+    if patch.conditions or patch.remove_conditions or any(v is not None for v in rest):
         parts.append(Part.STATUS)
     return tuple(reversed(parts)) if patch.remove_finalizers else tuple(parts)
 
@@ -67,7 +67,7 @@ def needs_known(part: Part, patch: ClaimPatch) -> bool:
             return bool(patch.add_finalizers or patch.remove_finalizers)
         case Part.STATUS:
             amounts = patch.capacity is not None or patch.allocatable is not None
-            return bool(patch.conditions) or amounts
+            return bool(patch.conditions or patch.remove_conditions) or amounts
         case _:
             assert_never(part)
 
@@ -96,8 +96,10 @@ def status_patch(patch: ClaimPatch, known: Stored | None, now: datetime) -> Tree
             status["capacity"] = _amounts(patch.capacity, known.capacity)
         if patch.allocatable is not None:
             status["allocatable"] = _amounts(patch.allocatable, known.allocatable)
-        if patch.conditions:
-            status["conditions"] = merged_conditions(known, patch.conditions, now)
+        if patch.conditions or patch.remove_conditions:
+            status["conditions"] = merged_conditions(
+                known, patch.conditions, now, gone=patch.remove_conditions
+            )
     return {"status": status}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -38,15 +38,23 @@ _SHOWING: Final = {
 
 
 def merged_conditions(
-    stored: Stored, news: Iterable[Condition], now: datetime, *, observed: int = 0
+    stored: Stored,
+    news: Iterable[Condition],
+    now: datetime,
+    *,
+    observed: int = 0,
+    gone: Collection[str] = (),
 ) -> list[Tree]:
     """Return the conditions of an object with those of `news` in their places, the others as they are.
+
+    Those of the types `gone` are left out.
 
     The time of a condition is that of the last change of its status. `observed` is the generation they are
     about, 0 where that is the one stored.
     """
     names = MACHINE_CONDITIONS if stored.resource == MACHINE else {}
-    conditions = list(stored.conditions)
+    left_out = {names.get(one, one) for one in gone}
+    conditions = [one for one in stored.conditions if one.get("type") not in left_out]
     for new in news:
         name = names.get(new.type, new.type)
         place = next((n for n, c in enumerate(conditions) if c.get("type") == name), len(conditions))

@@ -138,8 +138,9 @@ class Standard:
         conditions: tuple[Condition, ...] = ()
         if why is not None and (shown is None or (shown.status, shown.reason) != (Status.TRUE, why)):
             conditions = (Condition(DRIFTED, Status.TRUE, why),)
-        elif why is None and shown is not None and shown.status is not Status.FALSE:
-            conditions = (Condition(DRIFTED, Status.FALSE, "NotDrifted"),)
+        # Taken off, not set to False: a claim whose hash is of another version is drifted for Karpenter where
+        # it bears the condition at all.
+        over = (DRIFTED,) if why is None and shown is not None else ()
         lacking = {
             name: value
             for key, text in self._hashes.items()
@@ -147,7 +148,9 @@ class Standard:
             for name, value in ((key, text), (version_of(key), HASH_VERSION))
             if name != key or not _drifted_by(claim, key)
         }
-        return ClaimPatch(annotations=lacking, conditions=conditions) if lacking or conditions else None
+        if not (lacking or conditions or over):
+            return None
+        return ClaimPatch(annotations=lacking, conditions=conditions, remove_conditions=over)
 
 
 def _drifted_by(claim: NodeClaim, key: str) -> bool:

@@ -17,6 +17,7 @@ class ClaimPatch:
     """What to change of a claim. None (or an empty mapping) leaves a field as it is. Times are to the second.
 
     A condition replaces that of the same type; its time of transition is set where its status changes.
+    `remove_conditions` are types of conditions to take off.
     """
 
     annotations: Mapping[str, str] = field(default_factory=dict)
@@ -28,6 +29,7 @@ class ClaimPatch:
     capacity: Resources | None = None
     allocatable: Resources | None = None
     conditions: tuple[Condition, ...] = ()
+    remove_conditions: tuple[str, ...] = ()
     last_pod_event_at: datetime | None = None
     add_finalizers: tuple[str, ...] = ()
     remove_finalizers: tuple[str, ...] = ()

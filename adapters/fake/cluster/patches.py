@@ -30,7 +30,11 @@ def patched_claim(claim: NodeClaim, patch: ClaimPatch, now: datetime) -> NodeCla
         image_id=_chosen(patch.image_id, claim.image_id),
         capacity=claim.capacity if patch.capacity is None else patch.capacity,
         allocatable=claim.allocatable if patch.allocatable is None else patch.allocatable,
-        conditions=with_conditions(claim.conditions, patch.conditions, now),
+        conditions=tuple(
+            one
+            for one in with_conditions(claim.conditions, patch.conditions, now)
+            if one.type not in patch.remove_conditions
+        ),
         finalizers=_finalizers(claim, patch),
         last_pod_event_at=_to_the_second(patch.last_pod_event_at) or claim.last_pod_event_at,
     )

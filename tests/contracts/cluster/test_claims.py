@@ -122,6 +122,19 @@ def test_labels_are_taken_off_while_others_come(subject: Subject) -> None:
     assert patched == subject.reader.get_claim("c-0")
 
 
+def test_a_condition_is_taken_off_while_others_come_and_stay(subject: Subject) -> None:
+    subject.writer.create_claim(a_claim("c-0"))
+    shown = (Condition("Launched", Status.TRUE, "Launched"), Condition("Drifted", Status.TRUE, "AMIDrift"))
+    subject.writer.patch_claim("c-0", ClaimPatch(conditions=shown))
+
+    come = (Condition("Registered", Status.TRUE, "Registered"),)
+    patch = ClaimPatch(conditions=come, remove_conditions=("Drifted", "NeverThere"))
+    patched = subject.writer.patch_claim("c-0", patch)
+
+    assert [one.type for one in patched.conditions] == ["Launched", "Registered"]
+    assert patched == subject.reader.get_claim("c-0")
+
+
 def test_when_a_pod_last_came_or_left_is_kept_to_the_second(subject: Subject) -> None:
     subject.writer.create_claim(a_claim("c-0", last_pod_event_at=at(0)))
     assert subject.reader.get_claim("c-0").last_pod_event_at is None
