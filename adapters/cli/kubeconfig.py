@@ -16,7 +16,7 @@ Kubeconfig: TypeAlias = Annotated[
 Context: TypeAlias = Annotated[str | None, typer.Option(help="Which context of the kubeconfig to use.")]
 
 
-def connect(kubeconfig: Path | None, context: str | None) -> Connection:
+def connect(kubeconfig: Path | None, context: str | None, *, writes_per_second: int = 1) -> Connection:
     """Return a connection to the cluster of a kubeconfig, by default of the usual one.
 
     Raises:
@@ -25,4 +25,6 @@ def connect(kubeconfig: Path | None, context: str | None) -> Connection:
     from treenail.adapters.kubernetes.connection import Connection  # noqa: PLC0415
 
     usual = Path.home() / ".kube/config"
-    return Connection.open(kubeconfig=kubeconfig or usual, context=context, qps=1, burst=1)
+    return Connection.open(
+        kubeconfig=kubeconfig or usual, context=context, qps=writes_per_second, burst=writes_per_second
+    )

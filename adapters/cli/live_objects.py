@@ -55,26 +55,34 @@ def live_objects(kubeconfig: Path | None, context: str | None, to: str) -> Sourc
 
 
 def _found(connection: Connection, to: str) -> list[dict[str, Any]]:
-    found = [one for resource in (PROVISIONER, AWS_NODE_TEMPLATE) for one in _all(connection, resource) or ()]
+    found = [
+        one for resource in (PROVISIONER, AWS_NODE_TEMPLATE) for one in objects_of(connection, resource) or ()
+    ]
     for group, kind, plural in _NEW:
-        if _all(connection, Resource(kind, f"{group}/{to}", plural)) is None:
-            found += _all(connection, Resource(kind, f"{group}/{_OTHER[to]}", plural)) or ()
+        if objects_of(connection, Resource(kind, f"{group}/{to}", plural)) is None:
+            found += objects_of(connection, Resource(kind, f"{group}/{_OTHER[to]}", plural)) or ()
     return found
 
 
-def _all(connection: Connection, resource: Resource) -> list[dict[str, Any]] | None:
-    """Return all objects of a kind, less what only the server needs, None where it is not served."""
+def objects_of(
+    connection: Connection, resource: Resource, *, fields: str = ""
+) -> list[dict[str, Any]] | None:
+    """Return all objects of a kind, less what only the server needs, None where it is not served.
+
+    `fields` selects some by their fields, as the API server's fieldSelector does.
+    """
     found: list[dict[str, Any]] = []
     more = ""
     while True:
         query = {"limit": str(_PAGE)} | ({"continue": more} if more else {})
+        query |= {"fieldSelector": fields} if fields else {}
         try:
             page = msgspec.json.decode(connection.request("GET", resource.path(), query=query), type=_Page)
         except NotFoundError:
             return None
         except msgspec.DecodeError as error:
             problem = f"GET {resource.path()}: the answer is no list of the API server: {error}"
-            raise BadInputError(f"--from-cluster: {problem}") from None
+            raise BadInputError(f"the cluster cannot be read: {problem}") from None
         found += [_item(item, resource) for item in page.items or ()]
         more = (page.metadata.more if page.metadata is not None else None) or ""
         if not more:
@@ -85,6 +93,6 @@ def _item(item: Mapping[str, Any], resource: Resource) -> dict[str, Any]:
     metadata = item.get("metadata")
     if not isinstance(metadata, Mapping):
         problem = f"GET {resource.path()}: an object of the answer has no metadata"
-        raise BadInputError(f"--from-cluster: {problem}")
+        raise BadInputError(f"the cluster cannot be read: {problem}")
     kept = {key: value for key, value in metadata.items() if key != "managedFields"}
     return {"apiVersion": resource.api_version, "kind": resource.kind, **item, "metadata": kept}

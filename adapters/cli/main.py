@@ -17,6 +17,7 @@ from treenail.adapters.cli.explain import explain
 from treenail.adapters.cli.problems import BAD_INPUT, BadInputError
 from treenail.adapters.cli.rehearse import rehearse
 from treenail.adapters.cli.simulate import simulate
+from treenail.adapters.cli.takeover import takeover
 
 app = typer.Typer(
     name="treenail",
@@ -31,6 +32,7 @@ app.command()(simulate)
 app.command()(catalogue)
 app.command()(convert)
 app.add_typer(explain, name="explain")
+app.add_typer(takeover, name="takeover")
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001

@@ -6,6 +6,7 @@ import base64
 import binascii
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -64,18 +65,34 @@ class _Read(msgspec.Struct):
     status: _Status = msgspec.field(default_factory=_Status)
 
 
+class _WholeSpec(msgspec.Struct):
+    versions: list[dict[str, Any]]
+
+
+class _Whole(msgspec.Struct):
+    spec: _WholeSpec
+
+
 _DECODER: Final = msgspec.json.Decoder(_Read)
 
 
 class Definition:
     """A CustomResourceDefinition as it was read."""
 
-    def __init__(self, resource: Resource, read: _Read) -> None:
+    def __init__(self, resource: Resource, body: bytes) -> None:
+        """Read what the API server answered; msgspec.DecodeError where that is no definition."""
+        read = _DECODER.decode(body)
         self.resource = resource
         self.resource_version = read.metadata.resource_version
         self.versions = tuple(version.name for version in read.spec.versions)
         self.stored = read.status.stored_versions
         self._read = read
+        self._body = body
+
+    @property
+    def written_versions(self) -> list[dict[str, Any]]:
+        """The versions as they are written, schemas and all."""
+        return msgspec.json.decode(self._body, type=_Whole).spec.versions
 
     @property
     def storage(self) -> str:
@@ -89,6 +106,14 @@ class Definition:
             return base64.b64decode(self._client.ca_bundle)
         except (binascii.Error, ValueError):
             return b""
+
+    @property
+    def webhook_path(self) -> str:
+        """The path at which a webhook is asked, wherever it is; "" where none is asked."""
+        if self._read.spec.conversion.strategy != "Webhook":
+            return ""
+        service = self._client.service or {}
+        return str(service.get("path") or urlsplit(self._client.url or "").path)
 
     def is_converted_by(self, at: Mapping[str, Any], ca_bundle: bytes) -> bool:
         """Whether a webhook is asked `at` a place, as a definition says it, that `ca_bundle` vouches for."""
@@ -115,7 +140,7 @@ class Definitions:
         except NotFoundError:
             return None
         try:
-            return Definition(resource, _DECODER.decode(body))
+            return Definition(resource, body)
         except msgspec.DecodeError as error:
             raise UnavailableError(f"GET {path}: the answer is no definition: {error}") from None
 
@@ -127,6 +152,11 @@ class Definitions:
         webhook = {"conversionReviewVersions": ["v1"], "clientConfig": client}
         conversion = {"strategy": "Webhook", "webhook": webhook}
         self._merge(definition, "", {"spec": {"conversion": conversion}})
+
+    def store_in(self, definition: Definition, version: str) -> None:
+        """Have objects of a definition stored in a version that it serves, from the next write of each on."""
+        versions = [{**one, "storage": one["name"] == version} for one in definition.written_versions]
+        self._merge(definition, "", {"spec": {"versions": versions}})
 
     def stores_only(self, definition: Definition, version: str) -> None:
         """Note that no object of a definition stands in another version any more."""

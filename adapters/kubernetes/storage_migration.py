@@ -51,14 +51,18 @@ class Migration:
 class StorageMigration:
     """Writes all objects of a kind anew, and then notes in its definition that none is of before.
 
-    `wait` waits so many seconds and tells whether the end has come, which breaks a migration off.
+    `wait` waits so many seconds and tells whether the end has come, which breaks a migration off. With
+    `dry_run` the API server checks each write and stores none.
     """
 
-    def __init__(self, calls: ApiCalls, *, log: Log, wait: Callable[[float], bool]) -> None:
+    def __init__(
+        self, calls: ApiCalls, *, log: Log, wait: Callable[[float], bool], dry_run: bool = False
+    ) -> None:
         self._calls = calls
         self._definitions = Definitions(calls)
         self._log = log
         self._wait = wait
+        self._dry_run = dry_run
 
     def run(self, definition: Definition) -> Migration | None:
         """Migrate the objects of a kind; None where the end came before. Doing it again does no harm.
@@ -80,7 +84,7 @@ class StorageMigration:
                 self._log("object not migrated", about=f"{definition.resource.kind}/{name}", error=str(error))
                 if refused >= _MOST_REFUSED:
                     break
-        if not refused:
+        if not refused and not self._dry_run:
             self._note(definition)
         return Migration(written, refused)
 
@@ -88,7 +92,8 @@ class StorageMigration:
         """Have an object encoded anew: that its status stays as it is needs no other permission."""
         nothing: Tree = {}
         try:
-            self._calls.merge(resource.path(name, subresource="status"), nothing)
+            path = resource.path(name, subresource="status")
+            self._calls.merge(f"{path}?dryRun=All" if self._dry_run else path, nothing)
         except NotFoundError:
             return False
         return True

@@ -1,4 +1,8 @@
-"""Keeping the webhook trusted: its authority, its certificate, and the definitions that name both."""
+"""Keeping the webhook trusted: its authority, its certificate, and the definitions that name both.
+
+Objects that are stored in an old version are left so, and so are definitions that name another webhook: the
+user says otherwise, by `treenail takeover convert` and by applying our definitions.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,10 @@ from treenail.adapters.controller.webhook.certificates import (
     issued,
     new_authority,
 )
+from treenail.adapters.controller.webhook.server import PATH
 from treenail.adapters.kubernetes.definitions import CONVERTED, Definition, Definitions
+from treenail.adapters.kubernetes.resources import Resource
 from treenail.adapters.kubernetes.shared_secret import Kept, SharedSecret
-from treenail.adapters.kubernetes.storage_migration import Migration
 from treenail.domain.model.errors import AlreadyExistsError, ConflictError
 from treenail.domain.model.runtime import Clock, Log
 
@@ -33,12 +38,6 @@ class Presents(Protocol):
     def __call__(self, certificate: Certificate, /) -> None: ...
 
 
-class Migrates(Protocol):
-    """Writes objects anew: `StorageMigration.run`."""
-
-    def __call__(self, definition: Definition, /) -> Migration | None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
     """Where the API server finds the webhook.
@@ -49,6 +48,11 @@ class Address:
 
     place: Mapping[str, Any]
     names: tuple[str, ...]
+
+
+def is_ours(definition: Definition) -> bool:
+    """Return whether a definition names a webhook of ours, as those of deploy/crds do."""
+    return definition.webhook_path.endswith(PATH)
 
 
 class WebhookUpkeep:
@@ -66,7 +70,6 @@ class WebhookUpkeep:
         secret: SharedSecret,
         definitions: Definitions,
         present: Presents,
-        migrate: Migrates,
         clock: Clock,
         log: Log,
     ) -> None:
@@ -74,11 +77,10 @@ class WebhookUpkeep:
         self._secret = secret
         self._definitions = definitions
         self._present = present
-        self._migrate = migrate
         self._clock = clock
         self._log = log
         self._certificate: Certificate | None = None
-        self._missing: tuple[str, ...] = ()
+        self._told: dict[str, tuple[str, ...]] = {}
 
     def turn(self) -> bool:
         """Do what is due; return whether all is well, so that the next turn may be a while away.
@@ -92,24 +94,33 @@ class WebhookUpkeep:
         authorities = self._authorities()
         self._serve(authorities, found)
         settled = [self._is_told(definition, authorities) for definition in found]
-        migrated = [self._is_migrated(definition) for definition in found] if all(settled) else []
-        return len(found) == len(CONVERTED) and all(settled) and all(migrated)
+        return len(found) == len(CONVERTED) and all(settled)
 
     # --- definitions
 
     def _found(self) -> tuple[Definition, ...]:
         read = {resource: self._definitions.read(resource) for resource in CONVERTED}
         found = tuple(d for d in read.values() if d is not None and set(d.versions) >= _BOTH)
-        missing = tuple(str(r) for r in CONVERTED if r not in {d.resource for d in found})
-        if missing and missing != self._missing:
-            self._log(
-                "definitions not found with both versions, v1beta1 and v1",
-                logger=LOGGER,
-                level="warning",
-                definitions=list(missing),
-            )
-        self._missing = missing
-        return found
+        self._say_once(
+            "definitions not found with both versions, v1beta1 and v1",
+            [r for r in CONVERTED if r not in {d.resource for d in found}],
+        )
+        self._say_once(
+            "definitions converted by another webhook, or by none, are left so: apply those of deploy/crds",
+            [d.resource for d in found if not is_ours(d)],
+        )
+        ours = tuple(d for d in found if is_ours(d))
+        self._say_once(
+            "objects are stored in an old version: `treenail takeover convert` writes them anew",
+            [d.resource for d in ours if d.storage == _STORED and d.stored != (_STORED,)],
+        )
+        return ours
+
+    def _say_once(self, what: str, about: Sequence[Resource]) -> None:
+        names = tuple(str(one) for one in about)
+        if names and names != self._told.get(what):
+            self._log(what, logger=LOGGER, level="warning", definitions=list(names))
+        self._told[what] = names
 
     def _is_told(self, definition: Definition, authorities: Authorities) -> bool:
         """Whether a definition names the webhook; where it does not, it is told, for the next turn to see."""
@@ -121,31 +132,6 @@ class WebhookUpkeep:
             return False
         self._log("definition told of the webhook", logger=LOGGER, definition=str(definition.resource))
         return False
-
-    def _is_migrated(self, definition: Definition) -> bool:
-        if definition.stored == (_STORED,) or definition.storage != _STORED:
-            return True
-        self._log(
-            "migrating stored objects",
-            logger=LOGGER,
-            definition=str(definition.resource),
-            stored_versions=list(definition.stored),
-        )
-        try:
-            done = self._migrate(definition)
-        except ConflictError:
-            return False
-        if done is None:
-            return False
-        self._log(
-            "migrated stored objects" if not done.refused else "stored objects left in a version of before",
-            logger=LOGGER,
-            level="info" if not done.refused else "warning",
-            definition=str(definition.resource),
-            written=done.written,
-            refused=done.refused,
-        )
-        return not done.refused
 
     # --- authorities and certificates
 

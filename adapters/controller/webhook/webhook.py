@@ -19,7 +19,6 @@ from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.definitions import Definitions
 from treenail.adapters.kubernetes.shared_secret import SharedSecret
-from treenail.adapters.kubernetes.storage_migration import StorageMigration
 from treenail.adapters.settings.settings import Settings
 from treenail.domain.model.backoff import Backoff, Retries
 from treenail.domain.model.errors import NotLeadingError, PortError
@@ -119,7 +118,6 @@ def open_webhook(ground: Ground, connection: Connection) -> Webhook:
         secret=SharedSecret(calls, name=SECRET_NAME, namespace=own_namespace(settings.system_namespace)),
         definitions=Definitions(calls),
         present=server.present,
-        migrate=StorageMigration(calls, log=log, wait=end.wait).run,
         clock=ground.clock,
         log=log,
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final, Self
 
 import pytest
@@ -35,6 +38,7 @@ DRAWN: Final = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 READERS: Final = 4
+CONVERT: Final = (Path(sys.executable).with_name("treenail"), "takeover", "convert")
 
 
 def old_pool(name: str = "default", **spec: Any) -> dict[str, Any]:
@@ -324,7 +328,7 @@ def of_before(resource: Resource) -> dict[str, Any]:
     return tree
 
 
-def test_what_was_stored_in_v1beta1_stands_in_v1_after_the_start(server: ControlPlane) -> None:
+def test_what_was_stored_in_v1beta1_stands_in_v1_once_the_user_says_so(server: ControlPlane) -> None:
     remove_crd(server, str(NODE_POOL))
     ok(server.request("POST", CRDS, of_before(NODE_POOL)))
     eventually(lambda: server.request("GET", OLD_POOLS)[0] == 200, "v1beta1 is not served")
@@ -338,12 +342,53 @@ def test_what_was_stored_in_v1beta1_stands_in_v1_after_the_start(server: Control
 
     replica = Replica(server)
     replica.settle()
+    wait_until_served(server)
+    assert ok(server.request("GET", POOLS_CRD))["status"]["storedVersions"] == ["v1beta1", "v1"]
+    assert {o["apiVersion"] for o in stored(server, NODE_POOL).values()} == {"karpenter.sh/v1beta1"}
 
+    killed_after(server, lambda done: 0 < done < len(names))
+    ran = converted(server)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "nodepools.karpenter.sh: stored in v1beta1, v1; 130 written anew in v1\n" in ran.stdout
     assert ok(server.request("GET", POOLS_CRD))["status"]["storedVersions"] == ["v1"]
     assert {o["apiVersion"] for o in stored(server, NODE_POOL).values()} == {"karpenter.sh/v1"}
     after = {name: ok(server.request("GET", f"{OLD_POOLS}/{name}")) for name in names}
     for name in names:
         assert after[name]["spec"] == before[name]["spec"]
         assert after[name]["metadata"]["uid"] == before[name]["metadata"]["uid"]
-    assert any("migrated stored objects" in line and '"written": 130' in line for line in replica.said)
+    back = converted(server, "--to", "v1beta1")
+    assert (back.returncode, back.stderr) == (0, "")
+    assert {o["apiVersion"] for o in stored(server, NODE_POOL).values()} == {"karpenter.sh/v1beta1"}
+    assert {n: o["spec"] for n, o in stored(server, NODE_POOL).items()} == {
+        name: before[name]["spec"] for name in names
+    }
     clean(server, replica)
+
+
+def converted(server: ControlPlane, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`treenail takeover convert`, to its end."""
+    return subprocess.run(  # noqa: S603
+        [*CONVERT, "--kubeconfig", server.kubeconfig, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def killed_after(server: ControlPlane, enough: Callable[[int], bool]) -> None:
+    """`treenail takeover convert`, ended as by kill -9 when enough objects are written anew."""
+    with subprocess.Popen(  # noqa: S603
+        [*CONVERT, "--kubeconfig", server.kubeconfig], stdout=subprocess.DEVNULL
+    ) as process:
+        try:
+            eventually(lambda: enough(_in_v1(server)), lambda: f"{_in_v1(server)} objects are in v1")
+        finally:
+            process.kill()
+    assert enough(_in_v1(server))
+    assert ok(server.request("GET", POOLS_CRD))["status"]["storedVersions"] == ["v1beta1", "v1"]
+
+
+def _in_v1(server: ControlPlane) -> int:
+    return sum(o["apiVersion"] == "karpenter.sh/v1" for o in stored(server, NODE_POOL).values())

@@ -20,7 +20,6 @@ from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.definitions import CONVERTED, Definitions
 from treenail.adapters.kubernetes.resources import Resource
 from treenail.adapters.kubernetes.shared_secret import SECRET, SharedSecret
-from treenail.adapters.kubernetes.storage_migration import StorageMigration
 from treenail.domain.model.errors import PortError
 
 NAMESPACE: Final = "default"
@@ -61,7 +60,6 @@ class Replica:
             secret=SharedSecret(calls, name=NAME, namespace=NAMESPACE),
             definitions=Definitions(calls),
             present=self.server.present,
-            migrate=StorageMigration(calls, log=self._log, wait=lambda _: False).run,
             clock=self.clock,
             log=self._log,
         )

@@ -10,12 +10,12 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from treenail.adapters.controller.webhook.certificates import Certificate
+from treenail.adapters.controller.webhook.server import PATH
 from treenail.adapters.controller.webhook.upkeep import Address, WebhookUpkeep
 from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.definitions import CONVERTED, CUSTOM_RESOURCE_DEFINITION, Definitions
 from treenail.adapters.kubernetes.resources import Resource
 from treenail.adapters.kubernetes.shared_secret import SECRET, SharedSecret
-from treenail.adapters.kubernetes.storage_migration import StorageMigration
 from treenail.domain.model.errors import AlreadyExistsError, ConflictError, NotFoundError, PortError
 
 Tree = dict[str, Any]
@@ -54,9 +54,13 @@ class Server:
 
     def define(self, resource: Resource, *, stored: tuple[str, ...] = ("v1",)) -> None:
         versions = [{"name": "v1beta1", "storage": False}, {"name": "v1", "storage": True}]
+        webhook = {"clientConfig": {"service": {"name": "treenail", "namespace": "x", "path": PATH}}}
         self.put(
             definition_path(resource),
-            {"spec": {"versions": versions}, "status": {"storedVersions": [*stored]}},
+            {
+                "spec": {"versions": versions, "conversion": {"strategy": "Webhook", "webhook": webhook}},
+                "status": {"storedVersions": [*stored]},
+            },
         )
 
     def put(self, path: str, thing: Tree) -> None:
@@ -83,6 +87,8 @@ class Server:
                     raise AlreadyExistsError(where)
                 self.writes.append((method, where))
                 self.put(where, told)
+            case _ if "dryRun=All" in path:
+                pass
             case _:
                 self._patch(where, told)
                 self.writes.append((method, where))
@@ -105,6 +111,15 @@ class Server:
         if asked not in (None, there["metadata"]["resourceVersion"]):
             raise ConflictError(path)
         self.put(path, merged(there, told))
+        self._note_storage(path)
+
+    def _note_storage(self, path: str) -> None:
+        """Note of a definition in which version objects are stored from now on, as the API server does."""
+        thing = self.objects[path]
+        storage = [v["name"] for v in thing.get("spec", {}).get("versions", ()) if v["storage"]]
+        known = thing.get("status", {}).get("storedVersions", ())
+        if storage and storage[0] not in known:
+            thing["status"] = {**thing["status"], "storedVersions": [*known, *storage]}
 
 
 def merged(there: Any, told: Any) -> Any:
@@ -131,7 +146,6 @@ class Replica:
         self.presented: list[Certificate] = []
         self.said: list[str] = []
         self.fields: list[dict[str, object]] = []
-        self.ends = False
         self._server = server
         calls = ApiCalls(server)
         self._upkeep = WebhookUpkeep(
@@ -139,7 +153,6 @@ class Replica:
             secret=SharedSecret(calls, name="treenail-webhook", namespace="kube-system"),
             definitions=Definitions(calls),
             present=self.presented.append,
-            migrate=StorageMigration(calls, log=self._log, wait=lambda _: self.ends).run,
             clock=clock,
             log=self._log,
         )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from tests.adapters.controller.webhook.scripted import (
 from treenail.adapters.controller.webhook.certificates import split
 from treenail.adapters.kubernetes.definitions import CONVERTED
 from treenail.adapters.kubernetes.resources import NODE_CLAIM, NODE_POOL
-from treenail.domain.model.errors import ConflictError, InvalidError, UnavailableError
+from treenail.domain.model.errors import ConflictError, UnavailableError
 
 
 @pytest.fixture
@@ -299,82 +300,51 @@ def test_a_place_of_another_kind_is_taken_out(server: Server, replica: Replica) 
     assert "url" not in server.objects[path]["spec"]["conversion"]["webhook"]["clientConfig"]
 
 
-# --- what is stored in v1beta1
+# --- what is the user's to decide
 
 
-def test_what_is_stored_in_v1beta1_is_written_anew_and_noted(server: Server, replica: Replica) -> None:
+def test_what_is_stored_in_v1beta1_is_said_once_and_left_so(server: Server, replica: Replica) -> None:
     server.define(NODE_POOL, stored=("v1beta1", "v1"))
-    for name in ("a", "b"):
-        server.put(NODE_POOL.path(name), {"spec": {}})
+    server.put(NODE_POOL.path("a"), {"spec": {}})
 
     settled(replica)
-
-    assert server.objects[definition_path(NODE_POOL)]["status"]["storedVersions"] == ["v1"]
-    for name in ("a", "b"):
-        assert ("PATCH", NODE_POOL.path(name, subresource="status")) in server.writes
-    [done] = [f for said, f in zip(replica.said, replica.fields, strict=True) if said.startswith("migrated")]
-    assert (done["definition"], done["written"]) == ("nodepools.karpenter.sh", 2)
-
-
-def test_one_object_that_is_refused_is_named_and_tried_again(server: Server, replica: Replica) -> None:
-    server.define(NODE_POOL, stored=("v1beta1",))
-    for name in ("a", "b"):
-        server.put(NODE_POOL.path(name), {"spec": {}})
-    path = NODE_POOL.path("a", subresource="status")
-    server.refusals[path] = [InvalidError("spec.weight: too much")]
-
-    assert [replica.turn(), replica.turn()] == [False, False]
-    assert server.objects[definition_path(NODE_POOL)]["status"]["storedVersions"] == ["v1beta1"]
-    assert ("PATCH", NODE_POOL.path("b", subresource="status")) in server.writes
-    [refused] = [
-        f for said, f in zip(replica.said, replica.fields, strict=True) if said == "object not migrated"
-    ]
-    assert refused == {"about": "NodePool/a", "error": "spec.weight: too much"}
-
-    settled(replica)
-
-    assert server.objects[definition_path(NODE_POOL)]["status"]["storedVersions"] == ["v1"]
-
-
-def test_where_many_are_refused_the_rest_waits(server: Server, replica: Replica) -> None:
-    server.define(NODE_POOL, stored=("v1beta1",))
-    for number in range(30):
-        server.put(NODE_POOL.path(f"p-{number}"), {"spec": {}})
-        path = NODE_POOL.path(f"p-{number}", subresource="status")
-        server.refusals[path] = [InvalidError("no")]
-
-    replica.turn()
     replica.turn()
 
-    assert replica.said.count("object not migrated") == 10
+    assert server.objects[definition_path(NODE_POOL)]["status"]["storedVersions"] == ["v1beta1", "v1"]
+    assert not any(NODE_POOL.path("a") in path for _, path in server.writes)
+    [told] = [f for said, f in zip(replica.said, replica.fields, strict=True) if "takeover convert" in said]
+    assert told["definitions"] == ["nodepools.karpenter.sh"]
 
 
-def test_nothing_is_noted_where_the_end_comes_first_or_nobody_answers(
-    server: Server, replica: Replica
+@pytest.mark.parametrize(
+    "conversion",
+    [
+        {"strategy": "None"},
+        {
+            "strategy": "Webhook",
+            "webhook": {
+                "clientConfig": {
+                    "service": {
+                        "name": "karpenter",
+                        "namespace": "kube-system",
+                        "path": "/conversion/karpenter.sh",
+                    }
+                }
+            },
+        },
+    ],
+    ids=["by none", "by Karpenter"],
+)
+def test_a_definition_that_another_converts_is_left_to_it(
+    server: Server, replica: Replica, conversion: dict[str, Any]
 ) -> None:
-    server.define(NODE_POOL, stored=("v1beta1",))
-    server.put(NODE_POOL.path("a"), {"spec": {}})
-    replica.turn()
-    replica.ends = True
-    assert not replica.turn()
-    replica.ends = False
-    server.refusals[NODE_POOL.path()] = [UnavailableError("conversion webhook failed")]
-    with pytest.raises(UnavailableError):
-        replica.turn()
+    path = definition_path(NODE_POOL)
+    there = server.objects[path]
+    server.put(path, {**there, "spec": {**there["spec"], "conversion": conversion}})
 
-    assert server.objects[definition_path(NODE_POOL)]["status"]["storedVersions"] == ["v1beta1"]
+    turns = [replica.turn() for _ in range(3)]
 
-
-def test_one_that_is_deleted_meanwhile_is_no_trouble(server: Server, replica: Replica) -> None:
-    server.define(NODE_POOL, stored=("v1beta1",))
-    server.put(NODE_POOL.path("a"), {"spec": {}})
-    path = NODE_POOL.path("a", subresource="status")
-
-    def deleted(_method: str, where: str) -> None:
-        if where == path:
-            server.objects.pop(NODE_POOL.path("a"), None)
-
-    server.before = deleted
-    settled(replica)
-
-    assert server.objects[definition_path(NODE_POOL)]["status"]["storedVersions"] == ["v1"]
+    assert server.objects[path]["spec"]["conversion"] == conversion
+    assert turns == [False, False, False]
+    assert sum("another webhook" in line for line in replica.said) == 1
+    assert ("PATCH", definition_path(NODE_CLAIM)) in server.writes

@@ -1,0 +1,152 @@
+"""`treenail takeover back`: what keeps Karpenter from taking the cluster as it is, and putting it right."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Final
+
+import typer
+
+from treenail.adapters.api.manifests import decode_all
+from treenail.adapters.cli.kubeconfig import Context, Kubeconfig, connect
+from treenail.adapters.cli.output_format import OutputFormat
+from treenail.adapters.cli.problems import BadInputError
+from treenail.adapters.cli.takeover.definitions import CONVERT, webhook_of
+from treenail.adapters.cli.takeover.estate import Estate, of_cluster, of_files
+from treenail.adapters.cli.takeover.findings import Finding, Verdict, as_json, as_table, is_in_the_way
+from treenail.adapters.cli.takeover.karpenter_settings import deployments
+from treenail.domain.model.errors import PortError
+from treenail.domain.model.nodes import DRIFTED, NodeClaim, Status, condition_of
+from treenail.domain.model.template_hash import HASH_VERSION, NODE_CLASS_HASH, NODEPOOL_HASH, version_of
+
+_SECTION: Final = "going back"
+_APPLY: Final = "treenail takeover back --apply"
+_STAMPED: Final = {"NodePool": NODEPOOL_HASH, "EC2NodeClass": NODE_CLASS_HASH}
+
+
+def back(
+    *,
+    file: Annotated[
+        list[str] | None,
+        typer.Option("--file", "-f", help="Manifests in place of a cluster; - is stdin."),
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Put right what can be, in the cluster.")] = False,
+    output: Annotated[
+        OutputFormat, typer.Option("--output", "-o", help="How to print it.")
+    ] = OutputFormat.TABLE,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Say what keeps Karpenter from taking the cluster as it is; change nothing, but with --apply.
+
+    The exit code is 0 where nothing is in the way, 1 where something must be done first, 2 for bad input.
+    """
+    if apply and file:
+        raise BadInputError("--apply changes a cluster: leave out -f")
+    estate = of_files(file) if file else of_cluster(kubeconfig, context)
+    if apply:
+        _put_right(estate, kubeconfig, context)
+        estate = of_cluster(kubeconfig, context)
+    findings = [*_running(estate), *_definitions(estate), *_stamps(estate), *_claims(estate)]
+    sys.stdout.write(as_json(findings) if output is OutputFormat.JSON else as_table(findings))
+    if is_in_the_way(findings):
+        raise typer.Exit(1)
+
+
+def _running(estate: Estate) -> Iterator[Finding]:
+    for deployed in deployments(estate, "treenail"):
+        scale = f"kubectl -n {deployed.namespace} scale deployment {deployed.name} --replicas=0"
+        verdict = Verdict.TO_DO if deployed.replicas else Verdict.SAME
+        why = f"runs: when you go back, {scale}" if deployed.replicas else "is scaled to 0"
+        yield Finding(_SECTION, deployed.called, verdict, why)
+
+
+def _definitions(estate: Estate) -> Iterator[Finding]:
+    for tree in estate.trees("CustomResourceDefinition"):
+        if (tree.get("spec") or {}).get("group") not in ("karpenter.sh", "karpenter.k8s.aws"):
+            continue
+        name = str((tree.get("metadata") or {}).get("name", ""))
+        stored = (tree.get("status") or {}).get("storedVersions") or []
+        served = [one["name"] for one in tree["spec"].get("versions") or ()]
+        if "v1" in served and set(stored) != {"v1"}:
+            why = (
+                f"stored in {', '.join(stored)}: {CONVERT}, for Karpenter from 1.1 on; --to v1beta1 for 0.3x"
+            )
+            yield Finding(_SECTION, name, Verdict.FIRST, why)
+        elif webhook_of(tree).endswith("/convert"):
+            why = "is converted by our webhook: apply the definitions of Karpenter's chart"
+            yield Finding(_SECTION, name, Verdict.TO_DO, why)
+
+
+def _stamps(estate: Estate) -> Iterator[Finding]:
+    for kind, name in _half_stamped(estate):
+        why = f"bears a hash of Karpenter's, its claims ours, so that drift would not be seen: {_APPLY}"
+        yield Finding(_SECTION, f"{kind} {name}", Verdict.FIRST, why)
+
+
+def _half_stamped(estate: Estate) -> Iterator[tuple[str, str]]:
+    """Yield pools and node classes with a hash of Karpenter's, of whose claims one bears a hash of ours."""
+    stamped = {
+        (kind, one.pool if kind == "NodePool" else one.node_class.name)
+        for one in _known_claims(estate)
+        for kind, key in _STAMPED.items()
+        if one.annotations.get(version_of(key)) == HASH_VERSION
+    }
+    for kind, key in _STAMPED.items():
+        for tree in estate.trees(kind):
+            metadata = tree.get("metadata") or {}
+            version = (metadata.get("annotations") or {}).get(version_of(key), HASH_VERSION)
+            name = str(metadata.get("name", ""))
+            if version != HASH_VERSION and (kind, name) in stamped:
+                yield kind, name
+
+
+def _claims(estate: Estate) -> Iterator[Finding]:
+    for claim in _known_claims(estate):
+        about = f"{claim.generation.claim_kind} {claim.name}"
+        if claim.deleting_since is not None:
+            yield Finding(_SECTION, about, Verdict.TO_DO, "is being deleted: Karpenter goes on with its end")
+        elif not claim.launched:
+            yield Finding(_SECTION, about, Verdict.FIRST, "has no instance yet: wait until it is launched")
+        elif _says_not_drifted(claim):
+            why = f"bears a condition Drifted that is not True, with which Karpenter replaces it: {_APPLY}"
+            yield Finding(_SECTION, about, Verdict.FIRST, why)
+        elif claim.drift is not None:
+            yield Finding(_SECTION, about, Verdict.DRIFTS, f"{claim.drift}: it is replaced, by Karpenter too")
+        else:
+            yield Finding(_SECTION, about, Verdict.ADOPTED, "")
+
+
+def _known_claims(estate: Estate) -> tuple[NodeClaim, ...]:
+    return decode_all(estate.decodable, lenient=True).node_claims
+
+
+def _says_not_drifted(claim: NodeClaim) -> bool:
+    shown = condition_of(claim.conditions, DRIFTED)
+    return shown is not None and shown.status is not Status.TRUE
+
+
+def _put_right(estate: Estate, kubeconfig: Kubeconfig, context: Context) -> None:
+    """Take off what would have Karpenter replace nodes, or not see that they drift."""
+    from treenail.adapters.kubernetes.api_calls import ApiCalls  # noqa: PLC0415
+    from treenail.adapters.kubernetes.resources import RESOURCES  # noqa: PLC0415
+    from treenail.adapters.kubernetes.writer import KubernetesWriter  # noqa: PLC0415
+    from treenail.adapters.runtime.clock import SystemClock  # noqa: PLC0415
+    from treenail.adapters.runtime.dice import SystemDice  # noqa: PLC0415
+    from treenail.domain.model.patches import ClaimPatch  # noqa: PLC0415
+
+    connection = connect(kubeconfig, context, writes_per_second=50)
+    try:
+        writer = KubernetesWriter(connection, clock=SystemClock(), dice=SystemDice())
+        for claim in _known_claims(estate):
+            if _says_not_drifted(claim):
+                writer.patch_claim(claim.name, ClaimPatch(remove_conditions=(DRIFTED,)))
+        for kind, name in _half_stamped(estate):
+            # Without a version Karpenter stamps the claims anew, and then this.
+            gone: Mapping[str, None] = {version_of(_STAMPED[kind]): None}
+            ApiCalls(connection).merge(RESOURCES[kind].path(name), {"metadata": {"annotations": gone}})
+    except PortError as error:
+        raise BadInputError(f"the cluster cannot be written: {error}") from None
+    finally:
+        connection.close()

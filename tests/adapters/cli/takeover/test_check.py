@@ -1,0 +1,369 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.adapters.cli.api_server import kubeconfig
+from tests.adapters.cli.command import Ran, treenail
+from tests.adapters.cli.takeover.estates import (
+    Tree,
+    claim,
+    condition,
+    definition,
+    deployment,
+    lease,
+    node,
+    node_class,
+    pool,
+)
+from tests.adapters.kubernetes.scripted import Reply, ScriptedServer, status
+
+
+def run(folder: Path, *trees: Tree, output: str = "json", command: str = "check") -> Ran:
+    file = folder / "estate.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(trees)}))
+    return treenail("takeover", command, "-f", str(file), "-o", output)
+
+
+def found(folder: Path, *trees: Tree, command: str = "check") -> dict[str, tuple[str, str]]:
+    """What becomes of each object and setting, and why."""
+    ran = run(folder, *trees, command=command)
+    assert ran.err == ""
+    report = json.loads(ran.out)
+    assert ran.code == int(report["inTheWay"])
+    return {one["about"]: (one["verdict"], one["why"]) for one in report["findings"]}
+
+
+def test_a_cluster_that_karpenter_runs_is_adopted_as_it_is(tmp_path: Path) -> None:
+    trees = (deployment(), lease("karpenter-0"), pool(), node_class(), claim(), node())
+
+    ran = run(tmp_path, *trees, output="table")
+
+    assert (ran.code, ran.err) == (0, "")
+    scale = "kubectl -n kube-system scale deployment karpenter --replicas=0"
+    held = "held by karpenter-0, renewed at 2026-11-23T07:00:00Z"
+    assert ran.out.splitlines() == [
+        "WHO RUNS",
+        f"  to do           Deployment kube-system/karpenter: runs: when you take over, {scale}",
+        f"  same            Lease karpenter-leader-election: {held}",
+        "SETTINGS",
+        "  same            CLUSTER_NAME=demo: the same variable, settings.clusterName in the chart",
+        "POOLS AND NODE CLASSES",
+        "  adopted         EC2NodeClass default",
+        "  adopted         NodePool default",
+        "CLAIMS AND NODES",
+        "  adopted         NodeClaim default-1: hashes of version v3 are not compared, but noted anew",
+        "  adopted         Node ip-default-1",
+        "Nothing is in the way.",
+    ]
+
+
+def test_alike_claims_are_one_line_of_the_table(tmp_path: Path) -> None:
+    claims = [claim(f"c-{n}") for n in range(500)]
+
+    out = run(tmp_path, pool(), node_class(), *claims, output="table").out
+
+    assert "  adopted         500 NodeClaims (c-0, c-1, ...): hashes of version v3" in out
+    assert len(out.splitlines()) < 10
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "verdict", "why"),
+    [
+        ("INTERRUPTION_QUEUE", "q", "same", "settings.interruptionQueue in the chart"),
+        ("BATCH_MAX_DURATION", "soon", "first", "settings.batchMaxDuration in the chart"),
+        ("ENABLE_ZONAL_SHIFT", "true", "first", "cannot be followed: zonal shifts"),
+        ("ENABLE_ZONAL_SHIFT", "false", "same", "switched off"),
+        ("DISABLE_DRY_RUN", "true", "no effect", "settings.disableDryRun in the chart"),
+        ("IGNORE_DRA_REQUESTS", "true", "same", "the default"),
+    ],
+)
+def test_each_setting_says_what_becomes_of_it(
+    tmp_path: Path, name: str, value: str, verdict: str, why: str
+) -> None:
+    by_variable = found(tmp_path, deployment(env={name: value}))[f"{name}={value}"]
+    flag = f"--{name.lower().replace('_', '-')}"
+
+    assert (by_variable[0], why in by_variable[1]) == (verdict, True)
+    for args in ([f"{flag}={value}"], [flag, value, "--log-level", "debug"]):
+        assert found(tmp_path, deployment(args=args))[f"{name}={value}"] == by_variable
+
+
+def test_feature_gates_are_told_one_by_one(tmp_path: Path) -> None:
+    gates = "NodeRepair=true,ReservedCapacity=true,NodeOverlay=true,Antigravity=true"
+
+    told = found(tmp_path, deployment(env={"FEATURE_GATES": gates}))
+
+    verdicts = {about.split()[1]: told[about][0] for about in told if about.startswith("FEATURE_GATES")}
+    assert verdicts == {
+        "NodeRepair=true": "same",
+        "ReservedCapacity=true": "same",
+        "NodeOverlay=true": "not supported",
+        "Antigravity=true": "first",
+    }
+
+
+def test_the_value_of_what_is_no_setting_is_not_shown(tmp_path: Path) -> None:
+    elsewhere = {"name": "CLUSTER_ENDPOINT", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
+    tree = deployment(env={"AWS_SECRET_ACCESS_KEY": "hush"})
+    tree["spec"]["template"]["spec"]["containers"][0]["env"].append(elsewhere)
+
+    ran = run(tmp_path, tree)
+
+    assert "hush" not in ran.out
+    told = found(tmp_path, tree)
+    assert told["AWS_SECRET_ACCESS_KEY"][0] == told["CLUSTER_ENDPOINT"][0] == "to do"
+
+
+def test_the_config_map_of_old_is_told_by_variable(tmp_path: Path) -> None:
+    data = {"aws.interruptionQueueName": "q", "aws.enablePodENI": "true", "batchMaxDuration": "never"}
+    metadata = {"name": "karpenter-global-settings", "namespace": "karpenter"}
+    told = found(tmp_path, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+
+    assert told["karpenter-global-settings aws.interruptionQueueName"][0] == "same"
+    assert "INTERRUPTION_QUEUE" in told["karpenter-global-settings aws.interruptionQueueName"][1]
+    assert told["karpenter-global-settings aws.enablePodENI"][0] == "no effect"
+    assert told["karpenter-global-settings batchMaxDuration"][0] == "first"
+
+
+@pytest.mark.parametrize(
+    ("env", "replicas", "verdict"),
+    [
+        ({}, 2, "to do"),
+        ({}, 0, "same"),
+        ({"DISABLE_LEADER_ELECTION": "true"}, 1, "first"),
+        ({"LEADER_ELECT": "false"}, 1, "first"),
+        ({"DISABLE_LEADER_ELECTION": "true"}, 0, "same"),
+    ],
+)
+def test_karpenter_without_election_must_be_stopped_first(
+    tmp_path: Path, env: dict[str, str], replicas: int, verdict: str
+) -> None:
+    told = found(tmp_path, deployment(env=env, replicas=replicas))
+
+    assert told["Deployment kube-system/karpenter"][0] == verdict
+
+
+@pytest.mark.parametrize(
+    ("versions", "stored", "path", "verdict", "why"),
+    [
+        (("v1",), ("v1",), "", "same", "serves v1, stored in v1"),
+        (("v1beta1",), ("v1beta1",), "", "first", "apply the definitions of deploy/crds"),
+        (
+            ("v1beta1", "v1"),
+            ("v1beta1", "v1"),
+            "/conversion/karpenter.sh",
+            "first",
+            "Karpenter's webhook goes",
+        ),
+        (("v1beta1", "v1"), ("v1",), "/conversion/karpenter.sh", "same", "stored in v1"),
+        (("v1beta1", "v1"), ("v1beta1",), "/convert", "to do", "treenail takeover convert"),
+    ],
+)
+def test_definitions_say_what_is_stored_and_what_to_do(
+    tmp_path: Path, versions: tuple[str, ...], stored: tuple[str, ...], path: str, verdict: str, why: str
+) -> None:
+    tree = definition("NodePool", "nodepools", versions=versions, stored=stored, path=path)
+
+    told = found(tmp_path, tree)["nodepools.karpenter.sh"]
+
+    assert (told[0], why in told[1]) == (verdict, True)
+
+
+def drifted(reason: str) -> tuple[Tree, ...]:
+    return (condition("Drifted", "True", reason),)
+
+
+@pytest.mark.parametrize(
+    ("tree", "verdict", "why"),
+    [
+        (claim(), "adopted", "hashes of version v3 are not compared"),
+        (claim(stamped="treenail.sh/v1"), "drifts", "NodePoolDrifted"),
+        (claim(conditions=drifted("NodePoolDrifted")), "drifts", "NodePoolDrifted"),
+        (claim(conditions=drifted("AMIDrift")), "drifts", "AMIDrift"),
+        (claim(labels={"karpenter.sh/nodepool": "default"}), "adopted", ""),
+        (
+            claim(labels={"karpenter.sh/nodepool": "default", "karpenter.sh/capacity-type": "on-demand"}),
+            "drifts",
+            "RequirementsDrifted",
+        ),
+        (claim(labels={"karpenter.sh/nodepool": "gone"}), "left alone", "its pool 'gone' is not there"),
+        (claim(labels={}), "left alone", "is of no pool"),
+        ({**claim(), "status": {}}, "first", "wait until Karpenter has launched it"),
+        (
+            claim(deletionTimestamp="2026-11-23T07:00:00Z", deletionGracePeriodSeconds=0),
+            "to do",
+            "is being deleted",
+        ),
+    ],
+)
+def test_claims_are_adopted_or_say_why_not(tmp_path: Path, tree: Tree, verdict: str, why: str) -> None:
+    told = found(tmp_path, pool(), node_class(), tree)["NodeClaim default-1"]
+
+    assert (told[0], why in told[1]) == (verdict, True)
+
+
+def test_what_is_not_understood_names_the_field_and_is_in_the_way(tmp_path: Path) -> None:
+    told = found(tmp_path, pool(limits={"cpu": "-4"}), node_class())
+
+    assert told["NodePool default"] == ("not understood", 'spec.limits.cpu: "-4" must not be negative')
+
+
+def test_what_is_not_acted_on_is_told_and_not_in_the_way(tmp_path: Path) -> None:
+    disruption = {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "1m"}
+    overlay = {"apiVersion": "karpenter.sh/v1alpha1", "kind": "NodeOverlay", "metadata": {"name": "o"}}
+
+    told = found(tmp_path, pool(disruption=disruption), node_class(), overlay)
+
+    why = "not acted on yet: spec.disruption.consolidationPolicy"
+    assert told["NodePool default"] == ("not supported", why)
+    assert told["NodeOverlay o"][0] == "not supported"
+
+
+def test_nodes_without_a_claim_are_left_alone(tmp_path: Path) -> None:
+    told = found(tmp_path, pool(), node_class(), claim(), node(finalizers=()), node("lone"))
+
+    assert told["Node ip-default-1"] == ("adopted", "has no finalizer of Karpenter's yet: it is given one")
+    assert told["Node ip-lone"] == ("left alone", "no claim stands for it")
+
+
+# --- a cluster as it is now
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as server:
+        yield server
+
+
+PATHS = {
+    "Deployment": "/apis/apps/v1/deployments",
+    "Lease": "/apis/coordination.k8s.io/v1/leases",
+    "NodePool": "/apis/karpenter.sh/v1/nodepools",
+    "NodeClaim": "/apis/karpenter.sh/v1/nodeclaims",
+    "EC2NodeClass": "/apis/karpenter.k8s.aws/v1/ec2nodeclasses",
+    "Node": "/api/v1/nodes",
+}
+
+
+def serve(server: ScriptedServer, *trees: Tree) -> None:
+    for path in PATHS.values():
+        server.objects[path] = []
+    for tree in trees:
+        items: dict[str, Any] = {k: v for k, v in tree.items() if k not in ("apiVersion", "kind")}
+        server.objects[PATHS[tree["kind"]]].append(items)
+
+
+def test_a_cluster_is_read_and_never_written(server: ScriptedServer, tmp_path: Path) -> None:
+    trees = (deployment(), lease("karpenter-0"), pool(), node_class(), claim(), node())
+    serve(server, *trees)
+
+    ran = treenail("takeover", "check", "--kubeconfig", kubeconfig(tmp_path, server.url), "-o", "json")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert json.loads(ran.out) == json.loads(run(tmp_path, *trees).out)
+    assert {one.method for one in server.asked} == {"GET"}
+
+
+def test_a_kind_whose_conversion_fails_is_told_of(server: ScriptedServer, tmp_path: Path) -> None:
+    serve(server, node_class())
+    failed = status(500, message="conversion webhook for karpenter.sh/v1beta1 failed")
+    server.answers(PATHS["NodePool"], *[failed] * 4)
+
+    ran = treenail("takeover", "check", "--kubeconfig", kubeconfig(tmp_path, server.url))
+
+    assert ran.code == 1
+    assert "first           nodepools: its objects cannot be read" in ran.out
+
+
+def test_a_cluster_that_cannot_be_read_is_bad_input(server: ScriptedServer, tmp_path: Path) -> None:
+    server.answers("/api/v1/nodes", Reply(403, b"{}"))
+
+    ran = treenail("takeover", "check", "--kubeconfig", kubeconfig(tmp_path, server.url))
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("treenail: the cluster cannot be read: ")
+
+
+# --- going back
+
+
+def test_a_cluster_that_treenail_runs_goes_back_as_it_is(tmp_path: Path) -> None:
+    ours = deployment(image="treenail:1", replicas=0)
+    trees = (ours, pool(stamped="treenail.sh/v1"), node_class(), claim(stamped="treenail.sh/v1"))
+
+    told = found(tmp_path, *trees, command="back")
+
+    assert told == {
+        "Deployment kube-system/treenail": ("same", "is scaled to 0"),
+        "NodeClaim default-1": ("adopted", ""),
+    }
+
+
+@pytest.mark.parametrize(
+    ("trees", "about", "verdict"),
+    [
+        ((deployment(image="treenail:1"),), "Deployment kube-system/treenail", "to do"),
+        (
+            (definition("NodePool", "nodepools", versions=("v1beta1", "v1"), stored=("v1beta1", "v1")),),
+            "nodepools.karpenter.sh",
+            "first",
+        ),
+        (
+            (
+                definition(
+                    "NodePool", "nodepools", versions=("v1beta1", "v1"), stored=("v1",), path="/convert"
+                ),
+            ),
+            "nodepools.karpenter.sh",
+            "to do",
+        ),
+        ((pool(), claim(stamped="treenail.sh/v1")), "NodePool default", "first"),
+        ((claim(conditions=(condition("Drifted", "False", "NotDrifted"),)),), "NodeClaim default-1", "first"),
+        ((claim(conditions=drifted("AMIDrift")),), "NodeClaim default-1", "drifts"),
+        (({**claim(), "status": {}},), "NodeClaim default-1", "first"),
+    ],
+)
+def test_what_karpenter_would_trip_over_is_named(
+    tmp_path: Path, trees: tuple[Tree, ...], about: str, verdict: str
+) -> None:
+    assert found(tmp_path, *trees, command="back")[about][0] == verdict
+
+
+def test_only_what_matters_is_put_right_and_only_on_the_users_word(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    left = claim("c-0", stamped="treenail.sh/v1", conditions=(condition("Drifted", "False", "NotDrifted"),))
+    left["metadata"]["resourceVersion"] = "7"
+    serve(server, pool(), node_class(), left, claim("c-1"))
+    config = kubeconfig(tmp_path, server.url)
+
+    assert treenail("takeover", "back", "--kubeconfig", config).code == 1
+    assert {one.method for one in server.asked} == {"GET"}
+
+    path = f"{PATHS['NodeClaim']}/c-0"
+    server.answers(path, Reply(body=json.dumps(left).encode()))
+    server.answers(f"{path}/status", Reply(body=json.dumps(left).encode()))
+    server.answers(f"{PATHS['NodePool']}/default", Reply(body=json.dumps(pool()).encode()))
+    treenail("takeover", "back", "--apply", "--kubeconfig", config)
+
+    writes = {one.path: json.loads(one.body) for one in server.asked if one.method != "GET"}
+    assert writes == {
+        f"{path}/status": {"metadata": {"resourceVersion": "7"}, "status": {"conditions": []}},
+        f"{PATHS['NodePool']}/default": {
+            "metadata": {"annotations": {"karpenter.sh/nodepool-hash-version": None}}
+        },
+    }
+
+
+def test_files_cannot_be_put_right(tmp_path: Path) -> None:
+    file = tmp_path / "estate.json"
+    file.write_text(json.dumps(pool()))
+
+    ran = treenail("takeover", "back", "--apply", "-f", str(file))
+
+    assert (ran.code, ran.err) == (2, "treenail: --apply changes a cluster: leave out -f\n")

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.adapters.controller.webhook.scripted import Server, definition_path
+from treenail.adapters.cli.takeover.convert import Conversion
+from treenail.adapters.kubernetes.definitions import CONVERTED
+from treenail.adapters.kubernetes.resources import NODE_CLAIM, NODE_POOL
+from treenail.domain.model.errors import InvalidError, UnavailableError
+
+
+@pytest.fixture
+def server() -> Server:
+    server = Server()
+    for resource in CONVERTED:
+        server.define(resource)
+    server.define(NODE_POOL, stored=("v1beta1", "v1"))
+    for name in ("a", "b"):
+        server.put(NODE_POOL.path(name), {"spec": {}})
+    return server
+
+
+def stored(server: Server) -> list[str]:
+    found: list[str] = server.objects[definition_path(NODE_POOL)]["status"]["storedVersions"]
+    return found
+
+
+def convert(server: Server, to: str = "v1", *, dry_run: bool = False) -> bool:
+    return Conversion(server, to, dry_run=dry_run, wait=lambda _: False).run()
+
+
+def rewritten(server: Server) -> list[str]:
+    return [path for _, path in server.writes if path.startswith(NODE_POOL.path())]
+
+
+def test_what_is_stored_in_v1beta1_is_written_anew_and_noted(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert convert(server)
+
+    assert stored(server) == ["v1"]
+    assert rewritten(server) == [NODE_POOL.path(n, subresource="status") for n in ("a", "b")]
+    said = capsys.readouterr().out
+    assert "nodepools.karpenter.sh: stored in v1beta1, v1; 2 written anew in v1\n" in said
+    assert "nodeclaims.karpenter.sh: stored in v1 alone already\n" in said
+
+
+def test_done_once_more_it_writes_nothing(server: Server) -> None:
+    convert(server)
+    server.writes.clear()
+
+    assert convert(server)
+    assert server.writes == []
+
+
+def test_a_dry_run_has_each_write_checked_and_changes_nothing(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = dict(server.objects)
+    assert convert(server, dry_run=True)
+
+    assert (server.objects, server.writes) == (before, [])
+    assert "2 would be written anew" in capsys.readouterr().out
+    server.refusals[NODE_POOL.path("a", subresource="status")] = [InvalidError("spec.weight: too much")]
+    assert not convert(server, dry_run=True)
+    assert "NodePool/a: object not migrated: spec.weight: too much" in capsys.readouterr().out
+
+
+def test_ended_in_the_middle_it_is_done_by_the_next_run(server: Server) -> None:
+    def killed(method: str, path: str) -> None:
+        if (method, path) == ("PATCH", NODE_POOL.path("b", subresource="status")):
+            server.before = lambda _method, _path: None
+            raise KeyboardInterrupt
+
+    server.before = killed
+    with pytest.raises(KeyboardInterrupt):
+        convert(server)
+    assert stored(server) == ["v1beta1", "v1"]
+
+    assert convert(server)
+    assert stored(server) == ["v1"]
+    assert len(rewritten(server)) == 3
+
+
+def test_objects_go_back_to_v1beta1_where_that_is_asked_for(server: Server) -> None:
+    convert(server)
+
+    assert convert(server, "v1beta1")
+
+    definition = server.objects[definition_path(NODE_POOL)]
+    assert definition["spec"]["versions"] == [
+        {"name": "v1beta1", "storage": True},
+        {"name": "v1", "storage": False},
+    ]
+    assert stored(server) == ["v1beta1"]
+    assert len(rewritten(server)) == 4
+
+
+def test_one_object_that_is_refused_leaves_the_old_version_noted(server: Server) -> None:
+    server.refusals[NODE_POOL.path("a", subresource="status")] = [InvalidError("no")]
+
+    assert not convert(server)
+
+    assert stored(server) == ["v1beta1", "v1"]
+    assert rewritten(server) == [NODE_POOL.path("b", subresource="status")]
+    assert convert(server)
+
+
+def test_where_many_are_refused_the_rest_waits(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(30):
+        server.put(NODE_POOL.path(f"p-{number}"), {"spec": {}})
+        server.refusals[NODE_POOL.path(f"p-{number}", subresource="status")] = [InvalidError("no")]
+
+    assert not convert(server)
+
+    assert capsys.readouterr().out.count("object not migrated") == 10
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"versions": [{"name": "v1beta1", "storage": True}]},
+        {"conversion": {"strategy": "None"}},
+        {
+            "conversion": {
+                "strategy": "Webhook",
+                "webhook": {"clientConfig": {"url": "https://k/conversion/x"}},
+            }
+        },
+    ],
+    ids=["v1beta1 alone", "no webhook", "another webhook"],
+)
+def test_without_our_webhook_nothing_is_written_of_any_kind(
+    server: Server, capsys: pytest.CaptureFixture[str], change: dict[str, Any]
+) -> None:
+    server.define(NODE_CLAIM, stored=("v1beta1",))
+    path = definition_path(NODE_CLAIM)
+    server.put(path, {**server.objects[path], "spec": {**server.objects[path]["spec"], **change}})
+    server.writes.clear()
+
+    assert not convert(server)
+
+    assert server.writes == []
+    assert "first apply the definitions of deploy/crds" in capsys.readouterr().out
+
+
+def test_one_that_is_deleted_meanwhile_is_no_trouble(server: Server) -> None:
+    def deleted(_method: str, path: str) -> None:
+        if path == NODE_POOL.path("a", subresource="status"):
+            server.objects.pop(NODE_POOL.path("a"), None)
+
+    server.before = deleted
+
+    assert convert(server)
+    assert stored(server) == ["v1"]
+
+
+def test_nothing_is_noted_where_nobody_answers(server: Server) -> None:
+    server.refusals[NODE_POOL.path()] = [UnavailableError("conversion webhook failed")]
+
+    with pytest.raises(UnavailableError):
+        convert(server)
+
+    assert stored(server) == ["v1beta1", "v1"]
