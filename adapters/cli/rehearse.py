@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 import typer
 
@@ -34,23 +34,26 @@ _LONGEST_HOURS: Final = 24 * 31
 _LOOK_EVERY: Final = 10.0
 
 
+_At: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--at",
+        metavar="TIME ACTION",
+        help="Do something at a time: spot-interruption[=NODE], scale=NAME:REPLICAS, delete=KIND/NAME, "
+        "apply=FILE, ice=TYPE/ZONE, rebalance[=NODE], terminate[=NODE], impaired[=NODE], "
+        "unhealthy[=NODE], api-away=DURATION, queue-gone=DURATION, templates-gone, crash[=DURATION], and "
+        "ec2-WHAT=DURATION, where WHAT is away, throttled, slow, answers-lost, hidden, no-templates or "
+        "no-profile.",
+    ),
+]
+
+
 def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     file: Annotated[
         list[str], typer.Option("--file", "-f", help="Manifests to apply at the start; - is stdin.")
     ],
     duration: Annotated[str, typer.Option("--for", help="How long to rehearse, in virtual time.")] = "10m",
-    at: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--at",
-            metavar="TIME ACTION",
-            help="Do something at a time: spot-interruption[=NODE], scale=NAME:REPLICAS, delete=KIND/NAME, "
-            "apply=FILE, ice=TYPE/ZONE, rebalance[=NODE], terminate[=NODE], impaired[=NODE], "
-            "unhealthy[=NODE], api-away=DURATION, queue-gone=DURATION, templates-gone, crash[=DURATION], and "
-            "ec2-WHAT=DURATION, where WHAT is away, throttled, slow, answers-lost, hidden, no-templates or "
-            "no-profile.",
-        ),
-    ] = None,
+    at: _At = None,
     early_binding: Annotated[  # noqa: FBT002 (a flag)
         bool, typer.Option("--early-binding", help="Bind pods to their nodes before the machines join.")
     ] = False,
@@ -63,10 +66,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Run the whole system on a fake cluster and a fake EC2, and tell what happens and when."""
-    span = parse_duration(duration)
-    if span is None or not 0 < span.total_seconds() <= _LONGEST_HOURS * 3600:
-        raise BadInputError(f"--for {duration!r} is not a duration between 1s and 744h, such as 10m")
-    seconds = span.total_seconds()
+    seconds = _seconds(duration)
     actions = _actions([taken_apart(one) for one in at or []], seconds)
     manifests = read_manifests([Path(f) if f != "-" else f for f in file])
     decoded = decode_all(manifests)
@@ -90,6 +90,13 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
             write_json(as_json(rehearsal), sort_keys=True)
         else:
             write_report(rehearsal, sys.stdout)
+
+
+def _seconds(duration: str) -> float:
+    span = parse_duration(duration)
+    if span is None or not 0 < span.total_seconds() <= _LONGEST_HOURS * 3600:
+        raise BadInputError(f"--for {duration!r} is not a duration between 1s and 744h, such as 10m")
+    return span.total_seconds()
 
 
 def _system(

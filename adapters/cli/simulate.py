@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -32,38 +32,41 @@ from treenail.domain.packing.problem import (
 _MOST_REPEATS = 1000
 
 
+_InstanceTypes: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="Instance types as KWOK's provider writes them; without, those of the node classes."),
+]
+_Packing: TypeAlias = Annotated[Packing, typer.Option(envvar="PACKING", help="How node sizes are chosen.")]
+_Order: TypeAlias = Annotated[
+    PackingOrder, typer.Option(envvar="PACKING_ORDER", help="What first-fit-descending calls large.")
+]
+_Preferences: TypeAlias = Annotated[
+    PreferencePolicy,
+    typer.Option(
+        envvar="PREFERENCE_POLICY",
+        case_sensitive=False,
+        help="Whether preferences of pods are kept while they can be.",
+    ),
+]
+_MinValues: TypeAlias = Annotated[
+    MinValuesPolicy,
+    typer.Option(
+        envvar="MIN_VALUES_POLICY",
+        case_sensitive=False,
+        help="Whether a node needs all of the choice that minValues ask for.",
+    ),
+]
+
+
 def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     file: Annotated[list[str], typer.Option("--file", "-f", help="Manifests to decide on; - is stdin.")],
-    instance_types: Annotated[
-        Path | None,
-        typer.Option(
-            help="Instance types as KWOK's provider writes them; without, those of the node classes."
-        ),
-    ] = None,
+    instance_types: _InstanceTypes = None,
     output: Output = OutputFormat.TABLE,
     repeat: Annotated[int, typer.Option(help="Decide this often, from fresh objects each time.")] = 1,
-    packing: Annotated[
-        Packing, typer.Option(envvar="PACKING", help="How node sizes are chosen.")
-    ] = Packing.CHEAPEST,
-    packing_order: Annotated[
-        PackingOrder, typer.Option(envvar="PACKING_ORDER", help="What first-fit-descending calls large.")
-    ] = PackingOrder.CPU,
-    preference_policy: Annotated[
-        PreferencePolicy,
-        typer.Option(
-            envvar="PREFERENCE_POLICY",
-            case_sensitive=False,
-            help="Whether preferences of pods are kept while they can be.",
-        ),
-    ] = PreferencePolicy.RESPECT,
-    min_values_policy: Annotated[
-        MinValuesPolicy,
-        typer.Option(
-            envvar="MIN_VALUES_POLICY",
-            case_sensitive=False,
-            help="Whether a node needs all of the choice that minValues ask for.",
-        ),
-    ] = MinValuesPolicy.STRICT,
+    packing: _Packing = Packing.CHEAPEST,
+    packing_order: _Order = PackingOrder.CPU,
+    preference_policy: _Preferences = PreferencePolicy.RESPECT,
+    min_values_policy: _MinValues = MinValuesPolicy.STRICT,
     node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
     seed: Annotated[int, typer.Option(help="For the spot prices of the fake EC2.")] = 0,
     price_overrides_file: PriceOverridesFile = None,
@@ -87,14 +90,9 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
         min_values=min_values_policy,
         node_overhead_cost=node_overhead_cost,
     )
-    seconds: list[float] = []
-    with Waiting("deciding", repeat, sys.stderr) as waiting:
-        for done in range(repeat):
-            waiting.at(done)
-            simulation = _prepare(manifests, catalogues, settings, optional=instance_types is not None)
-            began = perf_counter()
-            simulation.decide()
-            seconds.append(perf_counter() - began)
+    simulation, seconds = _decided(
+        manifests, catalogues, settings, repeat, optional=instance_types is not None
+    )
     simulation.advise()
     warn((*simulation.warnings, *told.warnings, *simulation.plan.problems))
     if output is OutputFormat.JSON:
@@ -103,8 +101,22 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
         write_report(simulation, sys.stdout)
 
 
-def _prepare(
-    manifests: tuple[Manifest, ...], catalogues: Catalogues, settings: PackingSettings, *, optional: bool
-) -> Simulation:
-    decoded = decode_all(manifests, node_classes_optional=optional)
-    return Simulation(decoded, catalogues, settings, manifests=manifests)
+def _decided(
+    manifests: tuple[Manifest, ...],
+    catalogues: Catalogues,
+    settings: PackingSettings,
+    repeat: int,
+    *,
+    optional: bool,
+) -> tuple[Simulation, list[float]]:
+    """Decide so often, from fresh objects each time; return the last decision, and how long each took (s)."""
+    seconds: list[float] = []
+    with Waiting("deciding", repeat, sys.stderr) as waiting:
+        for done in range(repeat):
+            waiting.at(done)
+            decoded = decode_all(manifests, node_classes_optional=optional)
+            simulation = Simulation(decoded, catalogues, settings, manifests=manifests)
+            began = perf_counter()
+            simulation.decide()
+            seconds.append(perf_counter() - began)
+    return simulation, seconds

@@ -6,7 +6,6 @@ import random
 from collections.abc import Callable, Mapping
 from copy import copy
 from datetime import datetime
-from functools import partial
 from typing import Literal, TypeVar
 
 from treenail.adapters.api.workloads import ApiObject
@@ -309,7 +308,7 @@ class FakeCluster:
         Raises:
             InvalidError: it is there, but cannot be understood.
         """
-        found = self._texts.known(self._requests.read(partial(self._server.claim, name)))
+        found = self._texts.known(self._requests.read(self._server.claim, name))
         if found.unread:
             raise InvalidError(f"NodeClaim {name}: {found.unread}")
         return found
@@ -324,54 +323,53 @@ class FakeCluster:
 
     def attached_volumes(self, node: str) -> frozenset[str]:
         """Return the persistent volumes attached to a node now."""
-        return self._requests.read(partial(self._attachments.at, node))
+        return self._requests.read(self._attachments.at, node)
 
     # --- ClusterWriter
 
     def create_claim(self, claim: NodeClaim) -> NodeClaim:
         """Create a claim."""
-        return self._texts.known(self._requests.write(None, partial(self._server.create_claim, claim)))
+        return self._texts.known(self._requests.write(None, self._server.create_claim, claim))
 
     def patch_claim(self, name: str, patch: ClaimPatch, *, version: int | None = None) -> NodeClaim:
         """Change a claim and its status."""
-        request = partial(self._server.patch_claim, name, patch, version)
-        return self._texts.known(self._requests.write(address("NodeClaim", name), request))
+        where = address("NodeClaim", name)
+        return self._texts.known(self._requests.write(where, self._server.patch_claim, name, patch, version))
 
     def delete_claim(self, name: str, *, uid: str) -> None:
         """Mark a claim as deleting."""
-        self._requests.write(address("NodeClaim", name), partial(self._server.delete_claim, name, uid))
+        self._requests.write(address("NodeClaim", name), self._server.delete_claim, name, uid)
 
     def create_node(self, node: Node) -> Node:
         """Create a node. It is not ready before a machine of its provider id joins."""
-        return self._texts.known(self._requests.write(None, partial(self._server.create_node, node)))
+        return self._texts.known(self._requests.write(None, self._server.create_node, node))
 
     def patch_node(self, name: str, patch: NodePatch, *, version: int | None = None) -> Node:
         """Change a node."""
-        request = partial(self._server.patch_node, name, patch, version)
-        return self._texts.known(self._requests.write(address("Node", name), request))
+        where = address("Node", name)
+        return self._texts.known(self._requests.write(where, self._server.patch_node, name, patch, version))
 
     def delete_node(self, name: str, *, uid: str) -> None:
         """Mark a node as deleting."""
-        self._requests.write(address("Node", name), partial(self._server.delete_node, name, uid))
+        self._requests.write(address("Node", name), self._server.delete_node, name, uid)
 
     def evict_pod(self, namespace: str, name: str, *, uid: str) -> None:
         """Evict a pod, if the disruption budgets allow it."""
-        request = partial(self._server.evict_pod, namespace, name, uid)
-        self._requests.write(address("Pod", name, namespace), request)
+        self._requests.write(address("Pod", name, namespace), self._server.evict_pod, namespace, name, uid)
 
     def delete_pod(self, namespace: str, name: str, *, uid: str, grace_seconds: int) -> None:
         """Delete a pod without asking any budget."""
-        request = partial(self._server.delete_pod, namespace, name, uid, grace_seconds)
-        self._requests.write(address("Pod", name, namespace), request)
+        where = address("Pod", name, namespace)
+        self._requests.write(where, self._server.delete_pod, namespace, name, uid, grace_seconds)
 
     def bind_pod(self, namespace: str, name: str, *, uid: str, node: str) -> None:
         """Bind a pod to a node."""
-        request = partial(self._server.bind_pod, namespace, name, uid, node)
-        self._requests.write(address("Pod", name, namespace), request)
+        where = address("Pod", name, namespace)
+        self._requests.write(where, self._server.bind_pod, namespace, name, uid, node)
 
     def publish(self, event: ClusterEvent, count: int = 1) -> None:
         """Keep an event that came so often."""
-        self._requests.write(None, partial(self._log.publish, event, count))
+        self._requests.write(None, self._log.publish, event, count)
 
     def set_conditions(
         self,
@@ -382,21 +380,21 @@ class FakeCluster:
         class_generation: int = 0,
     ) -> None:
         """Set conditions of a pool or a node class."""
-        request = partial(self._server.statuses.set_conditions, about, conditions, meaning, class_generation)
-        self._requests.write(None, request)
+        show = self._server.statuses.set_conditions
+        self._requests.write(None, show, about, conditions, meaning, class_generation)
 
     def annotate(self, about: ObjectRef, annotations: Mapping[str, str]) -> None:
         """Annotate a pool or a node class."""
-        self._requests.write(None, partial(self._server.statuses.annotate, about, annotations))
+        self._requests.write(None, self._server.statuses.annotate, about, annotations)
 
     def set_usage(self, about: ObjectRef, usage: PoolUsage) -> None:
         """Set what the nodes of a pool have together."""
-        self._requests.write(None, partial(self._server.statuses.set_usage, about, usage))
+        self._requests.write(None, self._server.statuses.set_usage, about, usage)
 
     def hold_node_class(self, about: ObjectRef, finalizer: str) -> None:
         """Keep a node class from going."""
-        self._requests.write(None, partial(self._server.statuses.hold, about, finalizer))
+        self._requests.write(None, self._server.statuses.hold, about, finalizer)
 
     def release_node_class(self, about: ObjectRef, finalizer: str) -> None:
         """Let a node class go."""
-        self._requests.write(None, partial(self._server.statuses.release, about, finalizer))
+        self._requests.write(None, self._server.statuses.release, about, finalizer)

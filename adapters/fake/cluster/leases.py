@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from treenail.adapters.fake.cluster.request_faults import RequestFaults
 from treenail.domain.leadership.lease import Lease
@@ -42,8 +41,8 @@ class FakeLease:
 
     def read(self) -> Lease | None:
         """Return the lease as it is now; None where there is none."""
-        return self._faults().read(partial(self._leases.there.get, self._key))
+        return self._faults().read(self._leases.there.get, self._key)
 
     def write(self, lease: Lease, *, over: Lease | None) -> Lease:
         """Write the lease in place of `over`, or where there is none."""
-        return self._faults().write(None, partial(self._leases.write, self._key, lease, over))
+        return self._faults().write(None, self._leases.write, self._key, lease, over)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.objects import Address
@@ -14,6 +14,7 @@ from treenail.domain.model.errors import UnavailableError
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pods import Pod
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 _TOUCHED: Final = "example.com/touched-at-revision"
@@ -33,7 +34,7 @@ class RequestFaults:
         """Let nothing through before monotonic second `until`."""
         self._closed_until = until
 
-    def read(self, request: Callable[[], R]) -> R:
+    def read(self, request: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Let a request pass that changes nothing.
 
         Raises:
@@ -41,9 +42,9 @@ class RequestFaults:
         """
         if self._agenda.monotonic() < self._closed_until or chance(self._dice, self._faults().unavailable):
             raise UnavailableError("the API server does not answer")
-        return request()
+        return request(*args, **kwargs)
 
-    def write(self, about: Address | None, request: Callable[[], R]) -> R:
+    def write(self, about: Address | None, request: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Let a request pass that changes the object at `about`.
 
         Raises:
@@ -52,7 +53,7 @@ class RequestFaults:
         faults = self._faults()
         if about is not None and chance(self._dice, faults.conflict):
             self._touch(about)
-        answer = self.read(request)
+        answer = self.read(request, *args, **kwargs)
         if chance(self._dice, faults.answer_lost):
             raise UnavailableError("the API server's answer got lost")
         return answer
