@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from tests.real.lab.wire import Call, StartResponse, answer_json, refuse
@@ -22,27 +23,33 @@ def get_products(world: World, region: str, call: Call, start: StartResponse) ->
         return refuse(start, call, code="InvalidParameterException", message=message, status=400)
     asked = json.loads(call.body or b"{}")
     filters = {f["Field"]: f["Value"] for f in asked.get("Filters", ())}
-    found = [
-        json.dumps(p) for p in _products(world, region, asked.get("ServiceCode", "")) if _has(p, filters)
-    ]
+    prices = {name: world.on_demand_price(name) for name in world.priced_types()}
+    found = _found(
+        tuple(prices.items()), region, asked.get("ServiceCode", ""), tuple(sorted(filters.items()))
+    )
     first = int(asked.get("NextToken") or 0)
     end = first + min(int(asked.get("MaxResults") or _MOST), _MOST)
     page = {"FormatVersion": "aws_v1", "PriceList": found[first:end]}
     return answer_json(start, {**page, "NextToken": str(end)} if end < len(found) else page)
 
 
+# It is asked for a page at a time, and prices seldom change.
+@lru_cache(maxsize=8)
+def _found(
+    prices: tuple[tuple[str, float | None], ...],
+    region: str,
+    service: str,
+    filters: tuple[tuple[str, str], ...],
+) -> list[str]:
+    if service != "AmazonEC2":
+        return []
+    products = (_product(name, price, region) for name, price in prices if price is not None)
+    return [json.dumps(product) for product in products if _has(product, dict(filters))]
+
+
 def _has(product: Mapping[str, Any], filters: Mapping[str, str]) -> bool:
     said = {**product["product"]["attributes"], "productFamily": product["product"]["productFamily"]}
     return all(said.get(field, "").lower() == value.lower() for field, value in filters.items())
-
-
-def _products(world: World, region: str, service: str) -> Iterator[dict[str, Any]]:
-    if service != "AmazonEC2":
-        return
-    for name in world.priced_types():
-        price = world.on_demand_price(name)
-        if price is not None:
-            yield _product(name, price, region)
 
 
 def _product(name: str, price: float, region: str) -> dict[str, Any]:

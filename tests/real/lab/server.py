@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
@@ -10,11 +11,13 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 # Before moto is imported: its own thousand images would take a second, and hide ours.
 os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"
 
+from botocore.loaders import JSONFileLoader
 from moto.moto_api._internal.models import moto_api_backend
 from moto.moto_server.werkzeug_app import (
     DomainDispatcherApplication,
@@ -182,6 +185,10 @@ def _end_of(body: bytes) -> str:
 
 def serve(settings: Settings) -> None:
     """Serve until the process ends; says "ready" on standard output when it does."""
+    # A log line for each call, and AWS's endpoints read anew for each cluster, take longer than most answers.
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)
+    load = cache(JSONFileLoader().load_file)
+    JSONFileLoader.load_file = lambda _, path: load(path)
     lab = Laboratory(settings)
     lab.install()
     server = make_server("127.0.0.1", settings.port, lab, threaded=True, request_handler=MotoRequestHandler)

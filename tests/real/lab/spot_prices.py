@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import Any, Final
+from uuid import uuid4
 
-from moto.core.responses import ActionResult
 from moto.ec2.models.instance_types import INSTANCE_TYPE_OFFERINGS, INSTANCE_TYPES
 from moto.ec2.responses.spot_instances import SpotInstances
 
@@ -15,6 +15,7 @@ from tests.real.lab.paging import page
 from tests.real.lab.world import World
 
 _MOST: Final = 1000
+_ANSWER: Final = "DescribeSpotPriceHistoryResponse"
 # What each product costs beside Linux, and what it cost so many hours ago beside what it costs now.
 _PRODUCTS: Final = {"Linux/UNIX": 1.0, "Windows": 1.9}
 _HISTORY: Final = ((1, 1.0), (9, 1.04), (30, 0.93))
@@ -29,11 +30,28 @@ _FIELDS: Final = {
 def install(world: World) -> None:
     """Patch moto."""
 
-    def describe_spot_price_history(self: Any) -> Any:
+    def describe_spot_price_history(self: Any) -> str:
         history = list(_history(world, self.region, _wanted(self), _since(self)))
-        return ActionResult(page(self, "SpotPriceHistory", history, most=_MOST, usual=_MOST))
+        found = page(self, "SpotPriceHistory", history, most=_MOST, usual=_MOST)
+        return _answer(found["SpotPriceHistory"], found.get("NextToken", ""))
 
     SpotInstances.describe_spot_price_history = describe_spot_price_history
+
+
+def _answer(rows: Iterable[Mapping[str, Any]], token: str) -> str:
+    """Write the answer. Every controller reads some thousand rows, over which moto itself takes a second."""
+    items = "".join(
+        f"<item><instanceType>{row['InstanceType']}</instanceType>"
+        f"<availabilityZone>{row['AvailabilityZone']}</availabilityZone>"
+        f"<productDescription>{row['ProductDescription']}</productDescription>"
+        f"<spotPrice>{row['SpotPrice']}</spotPrice>"
+        f"<timestamp>{row['Timestamp']:%Y-%m-%dT%H:%M:%S.000Z}</timestamp></item>"
+        for row in rows
+    )
+    return (
+        f'<{_ANSWER} xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>{uuid4()}</requestId>'
+        f"<nextToken>{token}</nextToken><spotPriceHistorySet>{items}</spotPriceHistorySet></{_ANSWER}>"
+    )
 
 
 def _wanted(request: Any) -> Mapping[str, list[str]]:
