@@ -7,10 +7,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Versions come from the lock files alone: pip's search for them takes minutes.
 LOCKED := install --no-deps
 PYTEST := $(BIN)/pytest -rsfE
-# A group of real tests shares a control plane, and so a worker.
-SPREAD := -n $(WORKERS) --dist loadgroup
+# A group of tests shares real parts, and so a worker. Groups begin in the order of tests/real/conftest.py.
+SPREAD = -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 # Where bytecode is not kept, every process that a test starts compiles treenail anew, and each run all tests.
 export PYTHONDONTWRITEBYTECODE :=
+
+# Tests on real parts wait more than they compute.
+test real soak: WORKERS := 3
 
 .PHONY: install demo check test plain real parts soak crds charts catalogue fuzz bench bench-packing bench-real wheel lock clean
 

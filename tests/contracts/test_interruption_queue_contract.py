@@ -43,7 +43,7 @@ class Setup:
     name: str
 
 
-@pytest.fixture(params=["fake", pytest.param("sqs", marks=pytest.mark.xdist_group("real control plane"))])
+@pytest.fixture(params=["fake", pytest.param("sqs", marks=pytest.mark.xdist_group("contract of queues"))])
 def setup(request: pytest.FixtureRequest) -> Iterator[Setup]:
     if request.param == "fake":
         agenda = HeapAgenda()

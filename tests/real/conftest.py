@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,22 +18,25 @@ from tests.real.parts.jaeger import Jaeger
 from tests.real.parts.kubectl import Kubectl
 
 HERE: Final = Path(__file__).parent
-# One worker runs all tests of a group, so that no control plane is started twice. The tests that need the API
-# server alone make a group of their own, and can run beside the others.
+# One worker runs all tests of a group. Those that need the API server alone are one: it is started once.
+# Those that need a whole control plane are a group a file: each worker that runs any of them starts one.
 API_SERVER: Final = "real API server"
-CONTROL_PLANE: Final = "real control plane"
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    xdist = config.pluginmanager.hasplugin("xdist")
     for item in items:
         if not item.path.is_relative_to(HERE):
             continue
         # A dozen processes on two cores are late at times. Each second try is told of at the end of the run.
         item.add_marker(pytest.mark.flaky(reruns=1))
-        group = _group(frozenset(getattr(item, "fixturenames", ())))
-        grouped = item.get_closest_marker("xdist_group") is not None
-        if group and not grouped and config.pluginmanager.hasplugin("xdist"):
+        group = _group(item)
+        if group and xdist:
             item.add_marker(pytest.mark.xdist_group(group))
+    # Groups begin first, the largest before the others. All other tests fill what is left of the time.
+    sizes = Counter(map(_group_of, items))
+    items.sort(key=lambda item: -sizes[_group_of(item)] if _group_of(item) else 0)
 
 
 @pytest.fixture(autouse=True)
@@ -42,11 +46,17 @@ def _nothing_is_left_open() -> Iterator[None]:
     gc.collect()
 
 
-def _group(fixtures: frozenset[str]) -> str | None:
-    """Return the group of a test that uses these fixtures; None where it may run in any worker."""
+def _group(item: pytest.Item) -> str | None:
+    """Return the group of a test on real parts; None where it may run in any worker."""
+    fixtures = frozenset(getattr(item, "fixturenames", ()))
     if fixtures & {"control_plane", "jaeger"}:
-        return CONTROL_PLANE
+        return f"real control plane of {item.path.stem}"
     return API_SERVER if "api_server" in fixtures else None
+
+
+def _group_of(item: pytest.Item) -> str | None:
+    mark = item.get_closest_marker("xdist_group")
+    return mark.args[0] if mark else None
 
 
 @pytest.hookimpl(wrapper=True)
