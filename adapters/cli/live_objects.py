@@ -13,6 +13,7 @@ from treenail.adapters.cli.converted_files import SourceFile, source_of
 from treenail.adapters.cli.kubeconfig import connect
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
+from treenail.adapters.kubernetes.documents import pages
 from treenail.adapters.kubernetes.resources import AWS_NODE_TEMPLATE, PROVISIONER, Resource
 from treenail.domain.model.errors import NotFoundError, PortError
 
@@ -23,15 +24,6 @@ _NEW: Final = (
     ("karpenter.k8s.aws", "EC2NodeClass", "ec2nodeclasses"),
 )
 _OTHER: Final = {"v1": "v1beta1", "v1beta1": "v1"}
-
-
-class _ListMeta(msgspec.Struct):
-    more: str | None = msgspec.field(default=None, name="continue")
-
-
-class _Page(msgspec.Struct):
-    items: list[dict[str, Any]] | None = None
-    metadata: _ListMeta | None = None
 
 
 def live_objects(kubeconfig: Path | None, context: str | None, to: str) -> SourceFile:
@@ -71,26 +63,17 @@ def objects_of(
 
     `fields` selects some by their fields, as the API server's fieldSelector does.
     """
-    found: list[dict[str, Any]] = []
-    more = ""
-    while True:
-        query = {"limit": str(_PAGE)} | ({"continue": more} if more else {})
-        query |= {"fieldSelector": fields} if fields else {}
-        try:
-            page = msgspec.json.decode(connection.request("GET", resource.path(), query=query), type=_Page)
-        except NotFoundError:
-            return None
-        except msgspec.DecodeError as error:
-            problem = f"GET {resource.path()}: the answer is no list of the API server: {error}"
-            raise BadInputError(f"the cluster cannot be read: {problem}") from None
-        found += [_item(item, resource) for item in page.items or ()]
-        more = (page.metadata.more if page.metadata is not None else None) or ""
-        if not more:
-            return found
+    path = resource.path()
+    first = {"limit": str(_PAGE)} | ({"fieldSelector": fields} if fields else {})
+    try:
+        listed = list(pages(lambda query: connection.request("GET", path, query=query), first, f"GET {path}"))
+    except NotFoundError:
+        return None
+    return [_item(msgspec.json.decode(raw), resource) for page in listed for raw in page.items or ()]
 
 
-def _item(item: Mapping[str, Any], resource: Resource) -> dict[str, Any]:
-    metadata = item.get("metadata")
+def _item(item: Any, resource: Resource) -> dict[str, Any]:  # noqa: ANN401 (any JSON value)
+    metadata = item.get("metadata") if isinstance(item, Mapping) else None
     if not isinstance(metadata, Mapping):
         problem = f"GET {resource.path()}: an object of the answer has no metadata"
         raise BadInputError(f"the cluster cannot be read: {problem}")

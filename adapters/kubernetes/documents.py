@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -59,6 +60,22 @@ def read_page(body: bytes, asked: str) -> ListPage:
         return _PAGE.decode(body)
     except msgspec.DecodeError as error:
         raise UnavailableError(f"{asked}: the answer is no list: {error}") from None
+
+
+def pages(
+    ask: Callable[[Mapping[str, str]], bytes], query: Mapping[str, str], asked: str
+) -> Iterator[ListPage]:
+    """Yield a list page by page: `ask` gives the answer to a query, of which `query` is the first.
+
+    Raises:
+        UnavailableError: an answer is no list.
+    """
+    while True:
+        page = read_page(ask(query), asked)
+        yield page
+        if not page.metadata.rest:
+            return
+        query = {**query, "continue": page.metadata.rest}
 
 
 def read_event(line: bytes, asked: str) -> Event:

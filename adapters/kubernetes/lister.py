@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from treenail.adapters.kubernetes.connection import Connection
-from treenail.adapters.kubernetes.documents import Event, error_in, read_event, read_header, read_page
+from treenail.adapters.kubernetes.documents import Event, error_in, pages, read_event, read_header
 from treenail.adapters.kubernetes.errors import ExpiredError, ForbiddenError
 from treenail.adapters.kubernetes.listing import Listing
 from treenail.adapters.kubernetes.pace import Pace
@@ -121,15 +121,14 @@ class Lister:
 
     def _pages(self, listing: Listing[Any]) -> str:
         query = {} if self._expired_lists >= _MOST_EXPIRED_LISTS else {"limit": str(self._pace.page)}
-        while True:
-            page = read_page(self._get(query), self._asked)
+        version = ""
+        for page in pages(self._get, query, self._asked):
             for raw in page.items or ():
                 self._kept.listed(listing, bytes(raw))
-            if not page.metadata.rest:
-                return page.metadata.resource_version
-            query = {**query, "continue": page.metadata.rest}
+            version = page.metadata.resource_version
+        return version
 
-    def _get(self, query: dict[str, str]) -> bytes:
+    def _get(self, query: Mapping[str, str]) -> bytes:
         with self._connection.stream(
             self._path, query=query, idle_timeout=self._pace.list_idle, opening=self._attended.attend
         ) as stream:

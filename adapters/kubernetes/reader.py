@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from treenail.adapters.api.items import Item
 from treenail.adapters.api.reading import Reading
 from treenail.adapters.kubernetes.connection import Connection
-from treenail.adapters.kubernetes.documents import read_page
+from treenail.adapters.kubernetes.documents import pages
 from treenail.adapters.kubernetes.errors import ExpiredError, ForbiddenError
 from treenail.adapters.kubernetes.fact_publisher import FactPublisher
 from treenail.adapters.kubernetes.items import items_of
@@ -283,17 +283,13 @@ class KubernetesReader:
 
     def _pages(self, resource: Resource) -> Iterator[list[bytes]]:
         """Yield the objects of a list as they are written, page by page."""
-        query = {"limit": str(self._pace.page)}
-        while True:
-            try:
-                body = self._connection.request("GET", resource.path(), query=query)
-            except ExpiredError as error:
-                raise UnavailableError(str(error)) from None
-            page = read_page(body, f"GET {resource.path()}")
-            yield [bytes(raw) for raw in page.items or ()]
-            if not page.metadata.rest:
-                return
-            query["continue"] = page.metadata.rest
+        path = resource.path()
+        limit = {"limit": str(self._pace.page)}
+        try:
+            for page in pages(lambda q: self._connection.request("GET", path, query=q), limit, f"GET {path}"):
+                yield [bytes(raw) for raw in page.items or ()]
+        except ExpiredError as error:
+            raise UnavailableError(str(error)) from None
 
 
 def _only(kind: type[T], item: Item) -> list[T]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import quote
-
-import msgspec
+from urllib.parse import urlencode
 
 from treenail.adapters.api.written.parts import Tree
 from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.definitions import Definition, Definitions
+from treenail.adapters.kubernetes.documents import pages, read_header
 from treenail.adapters.kubernetes.resources import Resource
 from treenail.domain.model.errors import NotFoundError, PortError, UnavailableError
 from treenail.domain.model.runtime import Log
@@ -21,23 +20,6 @@ _PAGE: Final = 100
 _PAUSE: Final = 0.02
 # Where so many objects are refused, the rest would hardly fare better: it is tried again later.
 _MOST_REFUSED: Final = 10
-
-
-class _Named(msgspec.Struct):
-    name: str
-
-
-class _Item(msgspec.Struct):
-    metadata: _Named
-
-
-class _ListMetadata(msgspec.Struct, rename={"further": "continue"}):
-    further: str = ""
-
-
-class _Page(msgspec.Struct):
-    metadata: _ListMetadata
-    items: tuple[_Item, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +87,9 @@ class StorageMigration:
             self._definitions.stores_only(now, now.storage)
 
     def _names(self, resource: Resource) -> Iterator[str]:
-        further = ""
-        while True:
-            query = f"limit={_PAGE}" + (f"&continue={quote(further, safe='')}" if further else "")
-            path = f"{resource.path()}?{query}"
-            try:
-                page = msgspec.json.decode(self._calls.read(path), type=_Page)
-            except msgspec.DecodeError as error:
-                raise UnavailableError(f"GET {path}: the answer is no list: {error}") from None
-            yield from (item.metadata.name for item in page.items)
-            further = page.metadata.further
-            if not further:
-                return
+        path = resource.path()
+        asked = f"GET {path}"
+        for page in pages(
+            lambda query: self._calls.read(f"{path}?{urlencode(query)}"), {"limit": str(_PAGE)}, asked
+        ):
+            yield from (read_header(raw, asked).name for raw in page.items or ())
