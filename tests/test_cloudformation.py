@@ -82,6 +82,7 @@ def test_things_have_the_names_that_walkthroughs_know_them_by() -> None:
     assert names == {
         "NodeRole": "KarpenterNodeRole-${ClusterName}",
         "ControllerRole": "${ClusterName}-karpenter",
+        "ControllerPodRole": "${ClusterName}-karpenter-pod",
     }
 
 
@@ -163,6 +164,15 @@ def test_every_statement_allows_and_has_a_name_of_its_own() -> None:
     assert {one["Effect"] for one in controller_statements()} == {"Allow"}
     names = [one["Sid"] for one in controller_statements()]
     assert len(set(names)) == len(names)
+
+
+def test_pods_of_this_cluster_alone_may_take_the_role_for_pod_identity() -> None:
+    role = resources("AWS::IAM::Role")["ControllerPodRole"]
+    (statement,) = role["AssumeRolePolicyDocument"]["Statement"]
+
+    assert statement["Principal"] == {"Service": "pods.eks.amazonaws.com"}
+    assert statement["Condition"]["ArnEquals"]["aws:SourceArn"]["Fn::Sub"].endswith(":cluster/${ClusterName}")
+    assert statement["Condition"]["StringEquals"] == {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}
 
 
 def test_nodes_may_be_given_their_role_and_no_other() -> None:

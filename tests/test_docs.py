@@ -161,8 +161,21 @@ def test_the_operators_named_are_those_there_are() -> None:
     assert {operator.value for operator in Operator} <= in_code(page("api"))
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in DOCS.glob("*.md")))
-def test_every_file_linked_to_is_there(name: str) -> None:
-    links = re.findall(r"\]\(([^)#:]+)(?:#[\w-]*)?\)", (DOCS / name).read_text())
+def anchors(of: Path) -> set[str]:
+    """Return the anchors that GitHub gives the headings of a page."""
+    prose = re.sub(r"```.*?```", "", of.read_text(), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
-    assert [link for link in links if not (DOCS / link).exists()] == []
+
+LINKING = [*sorted(DOCS.glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+
+
+@pytest.mark.parametrize("linking", LINKING, ids=lambda path: path.name)
+def test_every_link_leads_to_a_file_and_a_heading_that_are_there(linking: Path) -> None:
+    links = re.findall(r"\]\(([^):]*?)(?:#([\w-]*))?\)", linking.read_text())
+
+    for file, heading in links:
+        target = linking.parent / file if file else linking
+        assert target.exists(), file
+        assert not heading or heading in anchors(target), f"{file}#{heading}"
