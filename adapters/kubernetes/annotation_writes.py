@@ -36,7 +36,7 @@ class AnnotationWrites:
 
     def _annotate(self, resource: Resource, name: str, annotations: Mapping[str, str]) -> None:
         stored = Stored.of(resource, self._calls.read(resource.path(name)))
-        if annotations.items() <= stored.annotations.items():
+        if annotations.items() <= stored.metadata.annotations.items():
             return
         # What it was read to say, it must say still: the hash of a pool that changed meanwhile is another.
         body = {"metadata": {"resourceVersion": stored.version, "annotations": dict(annotations)}}

@@ -80,7 +80,7 @@ def metadata_patch(patch: ClaimPatch, known: Stored | None) -> Tree:
     if patch.annotations:
         metadata["annotations"] = dict(patch.annotations)
     if known is not None and needs_known(Part.METADATA, patch):
-        kept = [f for f in known.finalizers if f not in patch.remove_finalizers]
+        kept = [f for f in known.metadata.finalizers if f not in patch.remove_finalizers]
         metadata["finalizers"] = [*kept, *(f for f in patch.add_finalizers if f not in kept)]
     return {"metadata": metadata}
 
@@ -93,9 +93,9 @@ def status_patch(patch: ClaimPatch, known: Stored | None, now: datetime) -> Tree
         status["lastPodEventTime"] = write_instant(patch.last_pod_event_at)
     if known is not None:
         if patch.capacity is not None:
-            status["capacity"] = _amounts(patch.capacity, known.capacity)
+            status["capacity"] = _amounts(patch.capacity, known.status.capacity)
         if patch.allocatable is not None:
-            status["allocatable"] = _amounts(patch.allocatable, known.allocatable)
+            status["allocatable"] = _amounts(patch.allocatable, known.status.allocatable)
         if patch.conditions or patch.remove_conditions:
             status["conditions"] = merged_conditions(
                 known, patch.conditions, now, gone=patch.remove_conditions

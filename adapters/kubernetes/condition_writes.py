@@ -54,14 +54,14 @@ def merged_conditions(
     """
     names = MACHINE_CONDITIONS if stored.resource == MACHINE else {}
     left_out = {names.get(one, one) for one in gone}
-    conditions = [one for one in stored.conditions if one.get("type") not in left_out]
+    conditions = [one for one in stored.status.conditions if one.get("type") not in left_out]
     for new in news:
         name = names.get(new.type, new.type)
         place = next((n for n, c in enumerate(conditions) if c.get("type") == name), len(conditions))
         before = conditions[place] if place < len(conditions) else {}
         conditions[place : place + 1] = [_written(name, new, before, stored, now)]
         if observed and stored.resource in _OBSERVING:
-            conditions[place]["observedGeneration"] = min(observed, stored.generation)
+            conditions[place]["observedGeneration"] = min(observed, stored.metadata.generation)
     return conditions
 
 
@@ -77,7 +77,7 @@ def _written(name: str, new: Condition, before: Tree, stored: Stored, now: datet
         "lastTransitionTime": since or time(now),
     }
     if stored.resource in _OBSERVING:
-        written["observedGeneration"] = stored.generation
+        written["observedGeneration"] = stored.metadata.generation
     return written
 
 
@@ -120,7 +120,7 @@ class ConditionWrites:
         conditions = merged_conditions(stored, news, self._clock.now(), observed=observed)
         # What is missing says no more than what is empty: older CRDs do not keep every field.
         there = {field: stored.shown.get(field, type(value)()) for field, value in fields.items()}
-        if (conditions, fields) == (stored.conditions, there):
+        if (conditions, fields) == (stored.status.conditions, there):
             return
         # A merge patch replaces the whole list, the only way custom resources know: so it holds for what was
         # read alone. (Server-side apply would merge by type, but only where the CRD says what the key is, and

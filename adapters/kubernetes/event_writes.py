@@ -151,7 +151,7 @@ class EventWrites:
             body = self._calls.read(resource.path(about.name, about.namespace or "default"))
         except NotFoundError:
             return about
-        return replace(about, uid=Stored.of(resource, body).uid)
+        return replace(about, uid=Stored.of(resource, body).metadata.uid)
 
 
 def _tokens(limits: LRUCache[K, Tokens], key: K, qps: float, burst: int, now: float) -> Tokens:

@@ -42,13 +42,13 @@ class FinalizerWrites:
 
     def _hold(self, resource: Resource, name: str, finalizer: str) -> None:
         stored = Stored.of(resource, self._calls.read(resource.path(name)))
-        if finalizer not in stored.finalizers and not stored.deleting:
-            self._write(stored, name, [*stored.finalizers, finalizer])
+        if finalizer not in stored.metadata.finalizers and not stored.deleting:
+            self._write(stored, name, [*stored.metadata.finalizers, finalizer])
 
     def _release(self, resource: Resource, name: str, finalizer: str) -> None:
         stored = Stored.of(resource, self._calls.read(resource.path(name)))
-        if finalizer in stored.finalizers:
-            self._write(stored, name, [one for one in stored.finalizers if one != finalizer])
+        if finalizer in stored.metadata.finalizers:
+            self._write(stored, name, [one for one in stored.metadata.finalizers if one != finalizer])
 
     def _write(self, stored: Stored, name: str, finalizers: Sequence[str]) -> None:
         # A merge patch replaces the list: so it holds for what was read alone.

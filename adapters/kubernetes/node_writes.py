@@ -99,8 +99,8 @@ class NodeWrites:
         if patch.add_taints or patch.remove_taints or not body:
             known = Stored.of(NODE, self._calls.read(NODE.path(name)))
             known.check(version)
-            wanted = merged_taints(known.taints, patch)
-            if wanted != known.taints:
+            wanted = merged_taints(known.spec.taints, patch)
+            if wanted != known.spec.taints:
                 body["spec"] = {**body.get("spec", {}), "taints": wanted}
                 precondition = known.version
             if not body:

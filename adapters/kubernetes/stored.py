@@ -64,7 +64,9 @@ class Stored:
 
     resource: Resource
     body: bytes
-    content: _Content
+    metadata: _Metadata
+    spec: _Spec
+    status: _Status
 
     @classmethod
     def of(cls, resource: Resource, body: bytes) -> Stored:
@@ -74,9 +76,10 @@ class Stored:
             InvalidError: what is there is not such an object.
         """
         try:
-            return cls(resource, body, _DECODER.decode(body))
+            content = _DECODER.decode(body)
         except msgspec.DecodeError as error:
             raise InvalidError(f"{resource}: what is there cannot be understood: {error}") from None
+        return cls(resource, body, content.metadata, content.spec, content.status)
 
     @classmethod
     def left(cls, resource: Resource, body: bytes) -> Stored | None:
@@ -84,43 +87,19 @@ class Stored:
         return cls.of(resource, body) if _KIND.decode(body).kind == resource.kind else None
 
     @property
-    def uid(self) -> str:
-        return self.content.metadata.uid
-
-    @property
     def version(self) -> str:
         """The resourceVersion, as the precondition of a patch."""
-        return self.content.metadata.resource_version
-
-    @property
-    def generation(self) -> int:
-        return self.content.metadata.generation
-
-    @property
-    def finalizers(self) -> tuple[str, ...]:
-        return self.content.metadata.finalizers
-
-    @property
-    def annotations(self) -> dict[str, str]:
-        return self.content.metadata.annotations
+        return self.metadata.resource_version
 
     @property
     def deleting(self) -> bool:
         """Whether it goes as soon as its last finalizer does."""
-        return bool(self.content.metadata.deletion_timestamp)
-
-    @property
-    def taints(self) -> list[Tree]:
-        return self.content.spec.taints
-
-    @property
-    def conditions(self) -> list[Tree]:
-        return self.content.status.conditions
+        return bool(self.metadata.deletion_timestamp)
 
     @property
     def shown(self) -> Tree:
         """What is written beside conditions, by field; None where the field is not there."""
-        status = self.content.status
+        status = self.status
         return {
             "subnets": status.subnets,
             "securityGroups": status.security_groups,
@@ -132,15 +111,7 @@ class Stored:
     @property
     def usage(self) -> Tree:
         """What the status of a pool says that its nodes have."""
-        return {"resources": self.content.status.resources, "nodes": self.content.status.nodes}
-
-    @property
-    def capacity(self) -> dict[str, Any]:
-        return self.content.status.capacity
-
-    @property
-    def allocatable(self) -> dict[str, Any]:
-        return self.content.status.allocatable
+        return {"resources": self.status.resources, "nodes": self.status.nodes}
 
     def check(self, version: int | None) -> None:
         """Make sure that this is the object at `version`.
@@ -149,7 +120,7 @@ class Stored:
             ConflictError: it is not.
         """
         if version is not None and self.version != str(version):
-            name = self.content.metadata.name
+            name = self.metadata.name
             raise ConflictError(f"{self.resource} {name} is at version {self.version}, not {version}")
 
     def value(self, of: type[T]) -> T:
