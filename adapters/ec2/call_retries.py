@@ -12,12 +12,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
 from treenail.adapters.ec2.call_errors import port_error, worth_repeating
-from treenail.adapters.ec2.permits import Permits, Ticket, purpose_of
-from treenail.adapters.ec2.token_buckets import LIMITS, RESOURCES, Limit, TokenBucket, class_of
+from treenail.adapters.ec2.call_limits import LIMITS, RESOURCES, class_of, purpose_of
 from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.errors import PortError, TooManyRequestsError, UnavailableError
+from treenail.domain.model.permits import Permits, Ticket
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Clock, Dice
+from treenail.domain.model.token_buckets import Limit, TokenBucket
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)

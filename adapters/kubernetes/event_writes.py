@@ -15,12 +15,13 @@ from cachetools import LRUCache
 from treenail.adapters.api.written.events import event_manifest
 from treenail.adapters.api.written.parts import Tree, time
 from treenail.adapters.kubernetes.api_calls import ApiCalls
-from treenail.adapters.kubernetes.rate_limit import RateLimit, Tokens
+from treenail.adapters.kubernetes.rate_limit import RateLimit
 from treenail.adapters.kubernetes.resources import EVENT, RESOURCES
 from treenail.adapters.kubernetes.stored import Stored
 from treenail.domain.model.errors import AlreadyExistsError, NotFoundError
 from treenail.domain.model.events import ClusterEvent, ObjectRef
 from treenail.domain.model.runtime import Clock
+from treenail.domain.model.token_buckets import Limit, TokenBucket
 
 K = TypeVar("K", bound=Hashable)
 
@@ -29,11 +30,9 @@ _COUNTED_WITHIN: Final = timedelta(minutes=10)
 _REMEMBERED: Final = 4096
 
 # About one object: what the official Go client allows, and with it Karpenter and every part of Kubernetes.
-_OBJECT_QPS: Final = 1 / 300
-_OBJECT_BURST: Final = 25
+_OF_OBJECT: Final = Limit(1 / 300, 25)
 # Of one kind of good news, about all objects together: what Karpenter allows for nominations.
-_NEWS_QPS: Final = 5.0
-_NEWS_BURST: Final = 10
+_OF_NEWS: Final = Limit(5, 10)
 
 # All together: what is beyond waits, and is counted or dropped where it waits.
 _QPS: Final = 50.0
@@ -93,8 +92,8 @@ class EventWrites:
         self._clock = clock
         self._all = RateLimit(qps=_QPS, burst=_BURST, clock=clock.monotonic, pause=pause)
         self._published: LRUCache[ClusterEvent, _Published] = LRUCache(_REMEMBERED)
-        self._of_object: LRUCache[ObjectRef, Tokens] = LRUCache(_REMEMBERED)
-        self._of_news: LRUCache[str, Tokens] = LRUCache(_REMEMBERED)
+        self._of_object: LRUCache[ObjectRef, TokenBucket] = LRUCache(_REMEMBERED)
+        self._of_news: LRUCache[str, TokenBucket] = LRUCache(_REMEMBERED)
         self._lock = threading.Lock()
 
     def publish(self, event: ClusterEvent, count: int = 1) -> None:
@@ -115,12 +114,11 @@ class EventWrites:
 
     def _permitted(self, event: ClusterEvent, *, again: bool) -> bool:
         now = self._clock.monotonic()
-        of_object = _tokens(self._of_object, event.about, _OBJECT_QPS, _OBJECT_BURST, now)
+        of_object = _bucket(self._of_object, event.about, _OF_OBJECT, now)
         if event.warning or again:
-            return of_object.take(now)
-        return _tokens(self._of_news, event.reason, _NEWS_QPS, _NEWS_BURST, now).take(now) and of_object.take(
-            now
-        )
+            return of_object.try_take(now)
+        of_news = _bucket(self._of_news, event.reason, _OF_NEWS, now)
+        return of_news.try_take(now) and of_object.try_take(now)
 
     def _recounted(self, known: _Published) -> bool:
         """Write how often an event came; False where it is no longer kept."""
@@ -154,8 +152,8 @@ class EventWrites:
         return replace(about, uid=Stored.of(resource, body).metadata.uid)
 
 
-def _tokens(limits: LRUCache[K, Tokens], key: K, qps: float, burst: int, now: float) -> Tokens:
-    found = limits.get(key)
+def _bucket(buckets: LRUCache[K, TokenBucket], key: K, limit: Limit, now: float) -> TokenBucket:
+    found = buckets.get(key)
     if found is None:
-        found = limits[key] = Tokens(qps=qps, burst=burst, now=now)
+        found = buckets[key] = TokenBucket(limit, now)
     return found

@@ -21,8 +21,8 @@ from botocore.parsers import ResponseParserError
 from tests.adapters.ec2.refusals import THROTTLED, Script, SleptTime, refusal
 from tests.probes import PlainDice
 from treenail.adapters.ec2.call_errors import code_of, message_of
+from treenail.adapters.ec2.call_limits import CHANGING, LIMITS
 from treenail.adapters.ec2.call_retries import CallRetries
-from treenail.adapters.ec2.token_buckets import CHANGING, LIMITS, Limit
 from treenail.domain.model.errors import (
     AlreadyExistsError,
     InvalidError,
@@ -33,6 +33,7 @@ from treenail.domain.model.errors import (
     UnavailableError,
 )
 from treenail.domain.model.purposes import Purpose
+from treenail.domain.model.token_buckets import Limit
 
 LOST = ReadTimeoutError(endpoint_url="https://ec2.us-east-1.amazonaws.com/")
 

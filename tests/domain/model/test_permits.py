@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treenail.adapters.ec2.permits import Permits, Ticket, purpose_of
-from treenail.adapters.ec2.token_buckets import Limit, TokenBucket
+from treenail.adapters.ec2.call_limits import purpose_of
+from treenail.domain.model.permits import Permits, Ticket
 from treenail.domain.model.purposes import Purpose
+from treenail.domain.model.token_buckets import Limit, TokenBucket
 
 INTERRUPTION, PROVISIONING, DISRUPTION, HOUSEKEEPING, TELLING = Purpose
 LIMIT = Limit(per_second=5, burst=10)

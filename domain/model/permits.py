@@ -2,33 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Final
 
-from treenail.adapters.ec2.token_buckets import TokenBucket
 from treenail.domain.model.lanes import Lanes
 from treenail.domain.model.purposes import Purpose
-
-# What calls are for unless their caller says something else; those not named are needed to launch.
-_PURPOSES: Final[Mapping[str, Purpose]] = MappingProxyType(
-    {
-        "DescribeInstances": Purpose.DISRUPTION,
-        "TerminateInstances": Purpose.DISRUPTION,
-        "CreateTags": Purpose.HOUSEKEEPING,
-        "DeleteLaunchTemplate": Purpose.HOUSEKEEPING,
-        "DescribeInstanceTypeOfferings": Purpose.HOUSEKEEPING,
-        "DescribeInstanceTypes": Purpose.HOUSEKEEPING,
-        "DescribeSpotPriceHistory": Purpose.HOUSEKEEPING,
-        "GetProducts": Purpose.HOUSEKEEPING,
-    }
-)
-
-
-def purpose_of(action: str) -> Purpose:
-    """Return what a call of an action is for, where nobody says."""
-    return _PURPOSES.get(action, Purpose.PROVISIONING)
+from treenail.domain.model.token_buckets import TokenBucket
 
 
 @dataclass(slots=True, eq=False)
@@ -44,7 +22,7 @@ class Permits:
     """The permits for the calls of one token bucket, and those who wait for one.
 
     Nobody overtakes others of their own purpose. `resources` is the bucket of what calls are about, where
-    EC2 has one. All times are monotonic seconds. Not safe for threads by itself.
+    there is one. All times are monotonic seconds. Not safe for threads by itself.
     """
 
     def __init__(self, calls: TokenBucket, resources: TokenBucket | None = None) -> None:
@@ -81,7 +59,7 @@ class Permits:
         return wait
 
     def slow_down(self, now: float) -> None:
-        """Take note that EC2 refused a call as one too many."""
+        """Take note that the other side refused a call as one too many."""
         self._calls.slow_down(now)
         if self._resources is not None:
             self._resources.slow_down(now)

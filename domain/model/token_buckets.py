@@ -1,10 +1,15 @@
-"""Token buckets for calls, as EC2 counts them, and a rate that falls when EC2 throttles."""
+"""Token buckets for calls, at a rate that falls where the other side refuses."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final, NamedTuple
+
+# Having been refused, go on at half the rate, but never below this share of what is granted...
+_LEAST_SHARE: Final = 0.1
+# ... and dare this share of it more with every second. Refusals within a second are one.
+_RISE_PER_SECOND: Final = 0.02
+_ONE_REFUSAL_SECONDS: Final = 1.0
+_NEARLY: Final = 1e-9
 
 
 class Limit(NamedTuple):
@@ -14,46 +19,10 @@ class Limit(NamedTuple):
     burst: float
 
 
-READING: Final = "reading"
-CHANGING: Final = "changing"
-
-# What EC2 grants an account in a region; other services grant more to the few calls we make there.
-LIMITS: Final[Mapping[str, Limit]] = MappingProxyType(
-    {
-        READING: Limit(20, 100),
-        CHANGING: Limit(5, 50),
-        "CreateTags": Limit(10, 100),
-        "RunInstances": Limit(2, 5),
-        "TerminateInstances": Limit(5, 100),
-    }
-)
-# Of some actions EC2 counts what they are about too.
-RESOURCES: Final[Mapping[str, Limit]] = MappingProxyType({"TerminateInstances": Limit(20, 1000)})
-_READING_VERBS: Final = ("Describe", "Get", "List")
-# Having been refused, go on at half the rate, but never below this share of what is granted...
-_LEAST_SHARE: Final = 0.1
-# ... and dare this share of it more with every second. Refusals within a second are one.
-_RISE_PER_SECOND: Final = 0.02
-_ONE_REFUSAL_SECONDS: Final = 1.0
-_NEARLY: Final = 1e-9
-
-
-def is_reading(action: str) -> bool:
-    """Return whether an action changes nothing."""
-    return action.startswith(_READING_VERBS)
-
-
-def class_of(action: str) -> str:
-    """Return the key of `LIMITS` that an action counts under."""
-    if action in LIMITS:
-        return action
-    return READING if is_reading(action) else CHANGING
-
-
 class TokenBucket:
     """Tokens that come back with time.
 
-    Others of the account take from the same bucket unseen: so the rate falls where EC2 refuses a call, and
+    Others may take from the same bucket unseen: so the rate falls where a call is refused (`slow_down`), and
     rises slowly again. All times are monotonic seconds. Not safe for threads by itself.
     """
 
@@ -79,6 +48,13 @@ class TokenBucket:
         """Return how many seconds `amount` tokens, taken one after the other, take at the least."""
         self._refill(now)
         return max(0.0, (amount - self._left) / self._limit.per_second)
+
+    def try_take(self, now: float) -> bool:
+        """Take a token where there is one; return whether there was."""
+        there = self.wait(now) <= 0
+        if there:
+            self._left -= 1
+        return there
 
     def take(self, now: float, amount: float = 1) -> None:
         """Take tokens that are there."""
