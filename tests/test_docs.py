@@ -66,7 +66,7 @@ def test_every_call_of_a_rehearsal_is_documented() -> None:
 
 
 def test_every_action_is_documented_and_every_documented_action_is_one() -> None:
-    section = page("rehearsing").split("## What can be done")[1].split("\n## ")[0]
+    section = page("rehearsing").split("## Actions")[1].split("\n## ")[0]
     documented = re.findall(r"^\| `([a-z0-9-]+)[`=]", section, re.MULTILINE)
     with pytest.raises(ValueError, match="unknown action") as caught:
         parse_action("1s", "nothing")
