@@ -188,7 +188,7 @@ def serve(settings: Settings) -> None:
     # A log line for each call, and AWS's endpoints read anew for each cluster, take longer than most answers.
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     load = cache(JSONFileLoader().load_file)
-    JSONFileLoader.load_file = lambda _, path: load(path)
+    JSONFileLoader.load_file = lambda _, file_path: load(file_path)  # type: ignore[assignment, method-assign]
     lab = Laboratory(settings)
     lab.install()
     server = make_server("127.0.0.1", settings.port, lab, threaded=True, request_handler=MotoRequestHandler)
