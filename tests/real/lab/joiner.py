@@ -79,7 +79,7 @@ class Joiner:
             if now - self._boots.setdefault(instance_id, now) >= self._boot_seconds:
                 self._join(described)
 
-    def run(self, stopping: threading.Event, *, every: float = 0.2) -> None:
+    def run(self, stopping: threading.Event, *, every: float = 0.4) -> None:
         """Tick until told to stop; what does not answer is asked again."""
         while not stopping.wait(every):
             try:

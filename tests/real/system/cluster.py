@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,10 +40,9 @@ class Cluster:
 
     def install(self) -> None:
         """Define our kinds, where they are not yet, and wait until they are served."""
-        for file in sorted(CRDS.glob("*.yaml")):
-            for definition in yaml.safe_load_all(file.read_text()):
-                status, answer = self.plane.request("POST", _CRD_PATH, definition)
-                assert status in (201, 409), answer
+        for definition in _definitions():
+            status, answer = self.plane.request("POST", _CRD_PATH, definition)
+            assert status in (201, 409), answer
         eventually(
             lambda: all(self.plane.request("GET", path)[0] == 200 for path in _OURS),
             "our kinds are not served",
@@ -138,6 +138,12 @@ class Cluster:
         unready = [_unready(pod) for pod in pods if pod["spec"].get("nodeName") and not _runs(pod)]
         stand = f"{len(pods)} pods, {self.running()} running, pending {pending[:5]}, not ready {unready[:5]}"
         return f"{stand}; nodes {nodes}; claims {claims}"
+
+
+@cache
+def _definitions() -> tuple[dict[str, Any], ...]:
+    texts = (file.read_text() for file in sorted(CRDS.glob("*.yaml")))
+    return tuple(one for text in texts for one in yaml.load_all(text, Loader=yaml.CSafeLoader))
 
 
 def _objects(manifest: str | Path | dict[str, Any]) -> list[dict[str, Any]]:

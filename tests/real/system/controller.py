@@ -21,6 +21,8 @@ from tests.real.parts.processes import Processes, Program
 NAME: Final = "treenail"
 TREENAIL: Final = Path(sys.executable).with_name("treenail")
 _TO_WRITE_THREADS: Final = 0.5
+# Each look calls the API server and the laboratory, which take their time from what is waited for.
+_LOOK_EVERY: Final = 0.1
 
 
 class Controller:
@@ -132,5 +134,5 @@ def eventually(holds: Callable[[], bool], what: str | Callable[[], str], *, with
     while not holds():
         if time.monotonic() - begun > within:
             raise AssertionError(f"not within {within:.0f} s: {what if isinstance(what, str) else what()}")
-        time.sleep(0.05)
+        time.sleep(_LOOK_EVERY)
     return time.monotonic() - begun
