@@ -22,6 +22,8 @@ from treenail.domain.model.template_hash import HASH_VERSION, NODE_CLASS_HASH, N
 
 _SECTION: Final = "going back"
 _APPLY: Final = "treenail takeover back --apply"
+# By this Karpenter knows whose profile is still needed when its node class has another role.
+PROFILE: Final = "karpenter.k8s.aws/instance-profile-name"
 _STAMPED: Final = {"NodePool": NODEPOOL_HASH, "EC2NodeClass": NODE_CLASS_HASH}
 
 
@@ -48,7 +50,8 @@ def back(
     if apply:
         _put_right(estate, kubeconfig, context)
         estate = of_cluster(kubeconfig, context)
-    findings = [*_running(estate), *_definitions(estate), *_stamps(estate), *_claims(estate)]
+    parts = (_running, _definitions, _stamps, _profiles, _claims)
+    findings = [finding for part in parts for finding in part(estate)]
     sys.stdout.write(as_json(findings) if output is OutputFormat.JSON else as_table(findings))
     if is_in_the_way(findings):
         raise typer.Exit(1)
@@ -102,6 +105,12 @@ def _half_stamped(estate: Estate) -> Iterator[tuple[str, str]]:
                 yield kind, name
 
 
+def _profiles(estate: Estate) -> Iterator[Finding]:
+    for name, profile in _unnamed_profiles(estate):
+        why = f"does not name its instance profile {profile}, which goes with another role: {_APPLY}"
+        yield Finding(_SECTION, f"NodeClaim {name}", Verdict.TO_DO, why)
+
+
 def _claims(estate: Estate) -> Iterator[Finding]:
     for claim in _known_claims(estate):
         about = f"{claim.generation.claim_kind} {claim.name}"
@@ -116,6 +125,22 @@ def _claims(estate: Estate) -> Iterator[Finding]:
             yield Finding(_SECTION, about, Verdict.DRIFTS, f"{claim.drift}: it is replaced, by Karpenter too")
         else:
             yield Finding(_SECTION, about, Verdict.ADOPTED, "")
+
+
+def _unnamed_profiles(estate: Estate) -> Iterator[tuple[str, str]]:
+    """Yield claims that do not name their instance profile, and the profile, where Karpenter manages it.
+
+    Where a claim is of another role than its class is now, it drifts, and is replaced.
+    """
+    managed = {
+        tree["metadata"]["name"]: (tree.get("status") or {}).get("instanceProfile")
+        for tree in estate.trees("EC2NodeClass")
+        if (tree.get("spec") or {}).get("role")
+    }
+    for claim in _known_claims(estate):
+        profile = managed.get(claim.node_class.name) if claim.node_class.kind == "EC2NodeClass" else None
+        if profile and claim.launched and claim.drift is None and PROFILE not in claim.annotations:
+            yield claim.name, profile
 
 
 def _known_claims(estate: Estate) -> tuple[NodeClaim, ...]:
@@ -142,6 +167,8 @@ def _put_right(estate: Estate, kubeconfig: Kubeconfig, context: Context) -> None
         for claim in _known_claims(estate):
             if _says_not_drifted(claim):
                 writer.patch_claim(claim.name, ClaimPatch(remove_conditions=(DRIFTED,)))
+        for name, profile in _unnamed_profiles(estate):
+            writer.patch_claim(name, ClaimPatch(annotations={PROFILE: profile}))
         for kind, name in _half_stamped(estate):
             # Without a version Karpenter stamps the claims anew, and then this.
             gone: Mapping[str, None] = {version_of(_STAMPED[kind]): None}

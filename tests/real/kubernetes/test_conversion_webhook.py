@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from datetime import timedelta
-from pathlib import Path
 from typing import Any, Final, Self
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 
 from tests.adapters.api.conversion.drawn import of_v1, of_v1beta1
 from tests.real.kubernetes.definitions import CRDS, holds, ok, place
-from tests.real.kubernetes.subject import CRDS as FILES
+from tests.real.kubernetes.stored_versions import converted, definition_of, killed_after, of_before
 from tests.real.kubernetes.subject import install_crds, remove_crd, remove_crds
 from tests.real.kubernetes.webhooks import Replica, bundles, forget_authority, stored, v1beta1
 from tests.real.parts.control_plane import ControlPlane
@@ -25,7 +21,7 @@ from tests.real.parts.objects import MERGE
 from tests.real.system.controller import eventually
 from treenail.adapters.controller.webhook.certificates import split
 from treenail.adapters.kubernetes.definitions import CONVERTED
-from treenail.adapters.kubernetes.resources import NODE_POOL, Resource
+from treenail.adapters.kubernetes.resources import NODE_POOL
 
 OLD_POOLS: Final = v1beta1(NODE_POOL).path()
 POOLS: Final = NODE_POOL.path()
@@ -38,7 +34,6 @@ DRAWN: Final = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 READERS: Final = 4
-CONVERT: Final = (Path(sys.executable).with_name("treenail"), "takeover", "convert")
 
 
 def old_pool(name: str = "default", **spec: Any) -> dict[str, Any]:
@@ -318,16 +313,6 @@ def test_authorities_and_certificates_change_under_load_and_no_call_fails(server
 # --- what was stored before
 
 
-def of_before(resource: Resource) -> dict[str, Any]:
-    """The definition of a kind as it was when there was v1beta1 alone."""
-    group = resource.api_version.partition("/")[0]
-    tree: dict[str, Any] = yaml.safe_load((FILES / f"{group}_{resource.plural}.yaml").read_text())
-    spec = tree["spec"]
-    del spec["conversion"]
-    spec["versions"] = [{**v, "storage": True} for v in spec["versions"] if v["name"] == "v1beta1"]
-    return tree
-
-
 def test_what_was_stored_in_v1beta1_stands_in_v1_once_the_user_says_so(server: ControlPlane) -> None:
     remove_crd(server, str(NODE_POOL))
     ok(server.request("POST", CRDS, of_before(NODE_POOL)))
@@ -337,8 +322,7 @@ def test_what_was_stored_in_v1beta1_stands_in_v1_once_the_user_says_so(server: C
         ok(server.request("POST", OLD_POOLS, old_pool(name)))
     before = {name: ok(server.request("GET", f"{OLD_POOLS}/{name}")) for name in names}
     assert {o["apiVersion"] for o in stored(server, NODE_POOL).values()} == {"karpenter.sh/v1beta1"}
-    ours = yaml.safe_load((FILES / "karpenter.sh_nodepools.yaml").read_text())
-    ok(server.request("PATCH", POOLS_CRD, ours, MERGE))
+    ok(server.request("PATCH", POOLS_CRD, definition_of(NODE_POOL), MERGE))
 
     replica = Replica(server)
     replica.settle()
@@ -347,6 +331,7 @@ def test_what_was_stored_in_v1beta1_stands_in_v1_once_the_user_says_so(server: C
     assert {o["apiVersion"] for o in stored(server, NODE_POOL).values()} == {"karpenter.sh/v1beta1"}
 
     killed_after(server, lambda done: 0 < done < len(names))
+    assert ok(server.request("GET", POOLS_CRD))["status"]["storedVersions"] == ["v1beta1", "v1"]
     ran = converted(server)
 
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -357,38 +342,10 @@ def test_what_was_stored_in_v1beta1_stands_in_v1_once_the_user_says_so(server: C
     for name in names:
         assert after[name]["spec"] == before[name]["spec"]
         assert after[name]["metadata"]["uid"] == before[name]["metadata"]["uid"]
-    back = converted(server, "--to", "v1beta1")
+    back = converted(server, "v1beta1")
     assert (back.returncode, back.stderr) == (0, "")
     assert {o["apiVersion"] for o in stored(server, NODE_POOL).values()} == {"karpenter.sh/v1beta1"}
     assert {n: o["spec"] for n, o in stored(server, NODE_POOL).items()} == {
         name: before[name]["spec"] for name in names
     }
     clean(server, replica)
-
-
-def converted(server: ControlPlane, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`treenail takeover convert`, to its end."""
-    return subprocess.run(  # noqa: S603
-        [*CONVERT, "--kubeconfig", server.kubeconfig, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
-def killed_after(server: ControlPlane, enough: Callable[[int], bool]) -> None:
-    """`treenail takeover convert`, ended as by kill -9 when enough objects are written anew."""
-    with subprocess.Popen(  # noqa: S603
-        [*CONVERT, "--kubeconfig", server.kubeconfig], stdout=subprocess.DEVNULL
-    ) as process:
-        try:
-            eventually(lambda: enough(_in_v1(server)), lambda: f"{_in_v1(server)} objects are in v1")
-        finally:
-            process.kill()
-    assert enough(_in_v1(server))
-    assert ok(server.request("GET", POOLS_CRD))["status"]["storedVersions"] == ["v1beta1", "v1"]
-
-
-def _in_v1(server: ControlPlane) -> int:
-    return sum(o["apiVersion"] == "karpenter.sh/v1" for o in stored(server, NODE_POOL).values())

@@ -360,6 +360,29 @@ def test_only_what_matters_is_put_right_and_only_on_the_users_word(
     }
 
 
+def test_a_claim_is_told_the_profile_that_karpenter_would_delete(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    named = {"karpenter.k8s.aws/instance-profile-name": "demo_1"}
+    ready = {**node_class(), "status": {"instanceProfile": "demo_1"}}
+    theirs = claim("c-1", annotations=named)
+    ours = claim("c-0")
+    ours["metadata"]["resourceVersion"] = "7"
+    serve(server, ready, ours, theirs)
+    config = kubeconfig(tmp_path, server.url)
+
+    ran = treenail("takeover", "back", "--kubeconfig", config, "-o", "json")
+    told = [one["about"] for one in json.loads(ran.out)["findings"] if one["verdict"] == "to do"]
+    assert (ran.code, told) == (0, ["NodeClaim c-0"])
+
+    path = f"{PATHS['NodeClaim']}/c-0"
+    server.answers(path, Reply(body=json.dumps(ours).encode()))
+    treenail("takeover", "back", "--apply", "--kubeconfig", config)
+
+    writes = {one.path: json.loads(one.body) for one in server.asked if one.method != "GET"}
+    assert writes == {path: {"metadata": {"annotations": named}}}
+
+
 def test_files_cannot_be_put_right(tmp_path: Path) -> None:
     file = tmp_path / "estate.json"
     file.write_text(json.dumps(pool()))
