@@ -153,14 +153,9 @@ class _Adviser:
                 [opened(r) for r in self._remainder.existing_nodes if r.cordoned]
             )
         near = self._near_cordoned.nearest(pod.spec, self._effort.cordoned)
-        names = [
-            existing_node.name
-            for existing_node in near
-            if against(pod.spec, self._remainder.volumes(pod), existing_node) is None
-        ]
-        return tuple(
-            existing_node for existing_node in self._remainder.existing_nodes if existing_node.name in names
-        )
+        volumes = self._remainder.volumes(pod)
+        names = [node.name for node in near if against(pod.spec, volumes, node) is None]
+        return tuple(node for node in self._remainder.existing_nodes if node.name in names)
 
     def _remedy(
         self, group: RefusedClass, pods: tuple[Pod, ...], existing_nodes: tuple[ExistingNode, ...]
@@ -182,16 +177,9 @@ class _Adviser:
             found = search.best(refusals, map(uncordon, cordoned))
             steps = self._anew.holding(found.steps, some) if found is not None else None
             if found is not None and steps is not None:
-                node = next(
-                    (
-                        _node_of(existing_node)
-                        for existing_node in existing_nodes
-                        if existing_node.name == found.existing_node
-                    ),
-                    "",
-                )
+                on = (_node_of(node) for node in existing_nodes if node.name == found.existing_node)
                 changes = tuple(step.change for step in steps)
-                return Remedy(changes, for_all=some is everybody, node=node)
+                return Remedy(changes, for_all=some is everybody, node=next(on, ""))
         return None
 
     def _shares(

@@ -41,14 +41,7 @@ class Case:
     def existing_node(self) -> ExistingNode | None:
         """The node that refuses, if it is one."""
         name = self.refusal.node
-        return next(
-            (
-                existing_node
-                for existing_node in self.problem.existing_nodes
-                if name and existing_node.name == name
-            ),
-            None,
-        )
+        return next((node for node in self.problem.existing_nodes if name and node.name == name), None)
 
     @property
     def taints(self) -> tuple[Taint, ...]:

@@ -10,8 +10,9 @@ from typing import Final
 from treenail.domain.model import labels
 from treenail.domain.model.pods import Expression, NodeAffinity, PodSpec
 from treenail.domain.model.requirements import Operator
-from treenail.domain.packing.advice.step import Step, of_pod
+from treenail.domain.packing.advice.step import Step, of_pod, written
 from treenail.domain.packing.remedies import ChangeKind, Fragment
+from treenail.domain.packing.topology.blockers import said_expression
 
 _SELECTOR: Final = "spec.nodeSelector"
 _AFFINITY: Final = "spec.affinity.nodeAffinity"
@@ -93,8 +94,7 @@ def _with_value(values: tuple[str, ...], value: str) -> tuple[str, ...]:
 def _said(expression: Expression) -> str:
     if expression.operator is Operator.IN and len(expression.values) == 1:
         return f"{expression.key}={expression.values[0]}"
-    values = f" [{', '.join(expression.values)}]" if expression.values else ""
-    return f"{expression.key} {expression.operator.value}{values}"
+    return said_expression(expression)
 
 
 def _entry(expression: Expression) -> Fragment:
@@ -103,8 +103,7 @@ def _entry(expression: Expression) -> Fragment:
 
 def _fragment(expression: Expression) -> Fragment:
     key = _FIELD if expression.key == labels.NODE_NAME else expression.key
-    written: dict[str, object] = {"key": key, "operator": expression.operator.value}
-    return {**written, "values": list(expression.values)} if expression.values else written
+    return written(key, expression.operator, expression.values)
 
 
 def _without_entry(key: str) -> Callable[[PodSpec], PodSpec]:

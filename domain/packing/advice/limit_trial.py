@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from treenail.domain.model.pods import Pod
 from treenail.domain.packing.advice.raised_limits import raised
-from treenail.domain.packing.advice.step import Step
+from treenail.domain.packing.advice.step import Step, named
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import PoolOffer, Problem
+from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.remedies import ChangeKind
 
 Steps: TypeAlias = tuple[Step, ...]
@@ -57,7 +57,7 @@ class LimitTrial:
 
     def _further(self, step: Step, problem: Problem) -> Iterable[Step]:
         """Return what lets a pool, of which `step` raises the limits, have all it would have without."""
-        offers = [offer for offer in problem.offers if _named(offer) == step.change.object]
+        offers = [offer for offer in problem.offers if named(offer.pool) == step.change.object]
         return raised(offers[-1], problem, self._packed) if self._decisions else ()
 
     def _holds(self, steps: Sequence[Step], pods: tuple[Pod, ...]) -> bool:
@@ -82,7 +82,3 @@ class LimitTrial:
         # A template cannot be changed for some of its pods: those that are placed change with it.
         placed = (replace(pod, spec=after) if pod.spec == before else pod for pod in self._placed)
         return replace(changed, pods=(*placed, *changed.pods))
-
-
-def _named(offer: PoolOffer) -> str:
-    return f"{offer.pool.generation.pool_kind} {offer.pool.name}"

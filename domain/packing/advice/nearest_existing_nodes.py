@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -70,27 +71,26 @@ def against(spec: PodSpec, volumes: VolumeNeeds | None, existing_node: ExistingN
     required = relaxation_of(spec, Wants(soft_taints=True), Demands()).required
     if not required:
         return None
+    refuse = partial(Refusal, "", node=existing_node.name)
     taint = untolerated(existing_node.taints, required[0].tolerations)
     if taint is not None:
-        return Refusal(
-            "", Reason.UNTOLERATED_TAINT, *not_tolerated(taint, spec.tolerations), node=existing_node.name
-        )
+        return refuse(Reason.UNTOLERATED_TAINT, *not_tolerated(taint, spec.tolerations))
     known = Requirements.from_labels(existing_node.labels)
     conflicts = [known.conflict(r.requirements) or known.conflict(r.present) for r in required]
     if all(conflicts):
         first = next(c for c in conflicts if c is not None)
-        return Refusal("", *_unlike(first, known), node=existing_node.name)
+        return refuse(*_unlike(first, known))
     short = spec.requests.shortages(existing_node.free)
     overdrawn = sorted(name for name, amount in existing_node.free.items() if amount < 0)
     if overdrawn and not short:
         name = overdrawn[0]
         detail = f"it is overdrawn by {format_amount(name, -existing_node.free[name])} of {name}"
-        return Refusal("", Reason.NODE_FULL, detail, Values(name), node=existing_node.name)
+        return refuse(Reason.NODE_FULL, detail, Values(name))
     if short:
-        return Refusal("", Reason.NODE_FULL, *_full(spec, existing_node, short), node=existing_node.name)
+        return refuse(Reason.NODE_FULL, *_full(spec, existing_node, short))
     port = _taken(spec, existing_node)
     if port is not None:
-        return Refusal("", Reason.HOST_PORT_TAKEN, *port_taken(port, "there"), node=existing_node.name)
+        return refuse(Reason.HOST_PORT_TAKEN, *port_taken(port, "there"))
     return _against_volumes(volumes, existing_node) if volumes is not None else None
 
 
@@ -120,11 +120,8 @@ def _unlike(conflict: Requirement, known: Requirements) -> tuple[Reason, str, Va
         return Reason.UNDEFINED_LABEL, detail, Values(conflict.key, asked, (), near)
     near = likest_of(conflict.values, own.values)
     detail = f"{conflict} is asked for, and the node has {own}{hint(near)}"
-    return (
-        Reason.INCOMPATIBLE_REQUIREMENT,
-        detail,
-        Values(conflict.key, asked, tuple(sorted(own.values)), near),
-    )
+    values = Values(conflict.key, asked, tuple(sorted(own.values)), near)
+    return Reason.INCOMPATIBLE_REQUIREMENT, detail, values
 
 
 def _full(spec: PodSpec, existing_node: ExistingNode, short: Sequence[str]) -> tuple[str, Values]:

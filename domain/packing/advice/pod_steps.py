@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final
 
 from treenail.domain.model.pods import (
-    Expression,
     HostPort,
     LabelSelector,
     PodAffinityTerm,
@@ -16,7 +15,7 @@ from treenail.domain.model.pods import (
 )
 from treenail.domain.model.resources import PODS, Resources, format_amount
 from treenail.domain.model.taints import Taint, Toleration, TolerationOperator
-from treenail.domain.packing.advice.step import Step, of_pod
+from treenail.domain.packing.advice.step import Step, of_pod, written
 from treenail.domain.packing.problem import Problem, Resident
 from treenail.domain.packing.remedies import ChangeKind, Fragment
 
@@ -73,11 +72,11 @@ def lower(spec: PodSpec, name: str, to: int) -> Iterable[Step]:
 def rename(spec: PodSpec, name: str, to: str) -> Step:
     """Let the pod ask for as much of the resource `to`."""
     amount = spec.requests[name]
-    written = format_amount(name, amount)
+    as_text = format_amount(name, amount)
     return of_pod(
         ChangeKind.RENAME_RESOURCE,
         _request_path(spec, name),
-        ({name: written}, {to: written}),
+        ({name: as_text}, {to: as_text}),
         f"it asked for {to} instead of {name}",
         _RENAME,
         lambda spec: replace(spec, requests=_without(spec, name).plus({to: amount})),
@@ -171,12 +170,12 @@ def _of_spread(
 
 
 def _spread(spread: TopologySpread) -> Fragment:
-    written: dict[str, object] = {
+    fragment: dict[str, object] = {
         "topologyKey": spread.topology_key,
         "maxSkew": spread.max_skew,
         "whenUnsatisfiable": "DoNotSchedule" if spread.hard else "ScheduleAnyway",
     }
-    return {**written, "minDomains": spread.min_domains} if spread.min_domains is not None else written
+    return {**fragment, "minDomains": spread.min_domains} if spread.min_domains is not None else fragment
 
 
 def drop_affinity(term: PodAffinityTerm) -> Step:
@@ -234,21 +233,17 @@ def _affinity_path(term: PodAffinityTerm) -> str:
 
 
 def _term(term: PodAffinityTerm) -> Fragment:
-    written: dict[str, object] = {"topologyKey": term.topology_key}
+    fragment: dict[str, object] = {"topologyKey": term.topology_key}
     if term.selector is not None:
-        written["labelSelector"] = _selector(term.selector)
-    return {**written, "namespaces": list(term.namespaces)} if term.namespaces else written
+        fragment["labelSelector"] = _selector(term.selector)
+    return {**fragment, "namespaces": list(term.namespaces)} if term.namespaces else fragment
 
 
 def _selector(selector: LabelSelector) -> Fragment:
-    written: dict[str, object] = {}
+    fragment: dict[str, object] = {}
     if selector.match_labels:
-        written["matchLabels"] = dict(selector.match_labels)
+        fragment["matchLabels"] = dict(selector.match_labels)
     if selector.expressions:
-        written["matchExpressions"] = [_expression(e) for e in selector.expressions]
-    return written
-
-
-def _expression(expression: Expression) -> Fragment:
-    written: dict[str, object] = {"key": expression.key, "operator": expression.operator.value}
-    return {**written, "values": list(expression.values)} if expression.values else written
+        expressions = [written(e.key, e.operator, e.values) for e in selector.expressions]
+        fragment["matchExpressions"] = expressions
+    return fragment

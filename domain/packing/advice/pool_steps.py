@@ -12,7 +12,7 @@ from treenail.domain.model.requirements import Requirement, Requirements
 from treenail.domain.model.resources import MEMORY, Resources, format_amount
 from treenail.domain.model.taints import Taint
 from treenail.domain.model.usage import NODES
-from treenail.domain.packing.advice.step import Step, of_pool
+from treenail.domain.packing.advice.step import Step, named, of_pool, written
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.packing.remedies import ChangeKind, Fragment
 
@@ -47,7 +47,7 @@ def raise_limits(
         pool = replace(of.pool, limits=(of.pool.limits or left).plus(raised))
         return replace(of, pool=pool, limits_left=(of.limits_left or left).plus(raised))
 
-    condition = f"{_name(offer.pool)} were allowed {said}"
+    condition = f"{named(offer.pool)} were allowed {said}"
     yield of_pool(ChangeKind.RAISE_LIMIT, offer.pool, path, (before, after), condition, size, edit)
 
 
@@ -72,7 +72,7 @@ def add_value(pool: NodePool, key: str, value: str) -> Iterable[Step]:
         pool,
         _path(pool, "requirements[]"),
         (_fragment(own), _fragment(wider)),
-        f"{_name(pool)} allowed {key}={value}",
+        f"{named(pool)} allowed {key}={value}",
         _ADD_VALUE,
         _with_requirement(wider),
     )
@@ -88,7 +88,7 @@ def drop_requirement(pool: NodePool, key: str) -> Iterable[Step]:
         pool,
         _path(pool, "requirements[]"),
         (_fragment(own), None),
-        f"{_name(pool)} did not require {str(own).replace(chr(39), '')}",
+        f"{named(pool)} did not require {str(own).replace(chr(39), '')}",
         _DROP_REQUIREMENT,
         lambda of: replace(of, pool=replace(of.pool, requirements=of.pool.requirements.without((key,)))),
     )
@@ -104,7 +104,7 @@ def lower_min_values(pool: NodePool, key: str, to: int) -> Iterable[Step]:
         pool,
         _path(pool, "requirements[]"),
         ({"key": key, "minValues": own.min_values}, {"key": key, "minValues": to}),
-        f"the minValues of {_name(pool)} for {key} were {to} instead of {own.min_values}",
+        f"the minValues of {named(pool)} for {key} were {to} instead of {own.min_values}",
         _LOWER_MIN_VALUES,
         _with_requirement(replace(own, min_values=to)),
     )
@@ -117,7 +117,7 @@ def add_label(pool: NodePool, key: str, value: str) -> Step:
         pool,
         "spec.labels" if _old(pool) else "spec.template.metadata.labels",
         (None, {key: value}),
-        f"the nodes of {_name(pool)} had the label {key}={value}",
+        f"the nodes of {named(pool)} had the label {key}={value}",
         _ADD_LABEL,
         lambda of: replace(of, pool=replace(of.pool, labels={**of.pool.labels, key: value})),
     )
@@ -133,7 +133,7 @@ def remove_taint(pool: NodePool, taint: Taint) -> Step:
         pool,
         _path(pool, "taints[]"),
         (before, None),
-        f"{_name(pool)} did not have the taint {taint}",
+        f"{named(pool)} did not have the taint {taint}",
         _REMOVE_TAINT,
         lambda of: replace(of, pool=replace(of.pool, taints=tuple(t for t in of.pool.taints if t != taint))),
     )
@@ -147,14 +147,8 @@ def _path(pool: NodePool, field: str) -> str:
     return f"spec.{field}" if _old(pool) else f"spec.template.spec.{field}"
 
 
-def _name(pool: NodePool) -> str:
-    return f"{pool.generation.pool_kind} {pool.name}"
-
-
 def _fragment(requirement: Requirement) -> Fragment:
-    operator, values = requirement.written()[0]
-    written: dict[str, object] = {"key": requirement.key, "operator": operator.value}
-    return {**written, "values": list(values)} if values else written
+    return written(requirement.key, *requirement.written()[0])
 
 
 def _with_requirement(new: Requirement) -> Callable[[PoolOffer], PoolOffer]:

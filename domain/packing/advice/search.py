@@ -157,14 +157,9 @@ class Search:
         """
         pod = problem.pods[0]
         volumes = problem.volumes.get(pod.uid)
-        existing_nodes = [existing_node for existing_node in problem.existing_nodes if existing_node.open][
-            :_EXISTING_NODES_ASKED
-        ]
-        return [
-            refusal
-            for existing_node in existing_nodes
-            if (refusal := against(pod.spec, volumes, existing_node)) is not None
-        ]
+        nodes = [node for node in problem.existing_nodes if node.open][:_EXISTING_NODES_ASKED]
+        found = (against(pod.spec, volumes, node) for node in nodes)
+        return [refusal for refusal in found if refusal is not None]
 
 
 def _only_existing_node(plan: PackingPlan) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.pods import PodSpec
-from treenail.domain.model.requirements import Requirement
+from treenail.domain.model.requirements import Operator
 from treenail.domain.packing.problem import PoolOffer, Problem
 from treenail.domain.packing.remedies import ChangeKind, Fragment, ManifestChange
 
@@ -65,7 +65,7 @@ def of_pool(
     name = pool.name
     made = ManifestChange(
         kind=kind,
-        object=f"{pool.generation.pool_kind} {name}",
+        object=named(pool),
         path=path,
         before=before,
         after=after,
@@ -79,6 +79,13 @@ def of_pool(
     return Step(change=made, size=size, apply=apply)
 
 
-def written(requirement: Requirement) -> str:
-    """Return a requirement as a person would say it in a sentence."""
-    return str(requirement).replace("'", "")
+def named(pool: NodePool) -> str:
+    """Return a pool as a sentence, or a command, names it."""
+    return f"{pool.generation.pool_kind} {pool.name}"
+
+
+def written(key: str, operator: Operator, values: Sequence[str]) -> Fragment:
+    """Return an expression, or a requirement, as a manifest writes it."""
+    entry: dict[str, object] = {"key": key, "operator": operator.value}
+    # Exists and DoesNotExist take no values: the API server refuses a list of them, even an empty one.
+    return {**entry, "values": list(values)} if values else entry

@@ -1,8 +1,8 @@
-"""Nearest known name to one that is not known."""
+"""Names in sentences: the nearest known name to one that is not known, and the first of many."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final
@@ -27,6 +27,12 @@ def likest_of(words: Iterable[str], known: Iterable[str]) -> str:
     """Return the first of `known` that one of `words`, in sorted order, was probably meant to be."""
     listed = tuple(known)
     return next((near for word in sorted(words) if (near := likest(word, listed))), "")
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Return `names` for a sentence, of more than `most` the first ones and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def hint(near: str) -> str:

@@ -66,7 +66,7 @@ def _admits(own: Requirement | None, wanted: Requirement) -> bool:
 
 # What tells places apart: the values of these labels, "" for none.
 OfferPlace: TypeAlias = tuple[str, str, str, str, str, str]
-_OF_PLACES: Final = (labels.ZONE, labels.CAPACITY_TYPE, labels.ZONE_ID, *labels.OF_RESERVATIONS)
+OF_PLACES: Final = (labels.ZONE, labels.CAPACITY_TYPE, labels.ZONE_ID, *labels.OF_RESERVATIONS)
 _NO_RESERVATION: Final = ("", "", "")
 
 
@@ -155,7 +155,7 @@ def _is_at(place: OfferPlace, where: tuple[str | None, str | None]) -> bool:
 
 
 def _of_offers(requirements: Requirements) -> tuple[Requirement | None, ...]:
-    return requirements.on(_OF_PLACES)
+    return requirements.on(OF_PLACES)
 
 
 def _reservation(offering: Offering) -> tuple[str, str, str]:

@@ -13,13 +13,12 @@ from treenail.domain.model.pods import HostPort, PodSpec
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.resources import NOTHING
 from treenail.domain.model.taints import Taint
+from treenail.domain.model.usage import NODES
 from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats, holds
 from treenail.domain.packing.offers.catalogue_table import CatalogueTable, table_of
 from treenail.domain.packing.offers.daemons import daemon_load, daemon_ports, read_daemons
 from treenail.domain.packing.problem import PoolOffer
 
-# A limit on this resource counts nodes, whatever they are.
-NODES: Final = "nodes"
 # Under this a template of reserved capacity counts the nodes that fit its reservation.
 RESERVED: Final = "reserved nodes"
 # Every node comes to have these, though no template says so: daemons and pods may ask for them.

@@ -14,7 +14,8 @@ from treenail.domain.model.requirements import Requirement, Requirements
 from treenail.domain.model.resources import format_amount
 from treenail.domain.model.taints import Taint, Toleration
 from treenail.domain.packing.arrays.arrays import Bools, Floats, Indices
-from treenail.domain.packing.arrays.likeness import hint, likest, likest_of
+from treenail.domain.packing.arrays.likeness import hint, likest, likest_of, listed
+from treenail.domain.packing.offers.masks import OF_PLACES
 from treenail.domain.packing.offers.templates import NodeTemplate
 from treenail.domain.packing.pods.classes import PodKind
 from treenail.domain.packing.pods.demands import Demands
@@ -25,7 +26,6 @@ from treenail.domain.packing.reasons import Reason, Values
 Said: TypeAlias = tuple[str, Values]
 Reasoned: TypeAlias = tuple[Reason, str, Values]
 
-_PLACE: Final = (labels.ZONE, labels.CAPACITY_TYPE, labels.ZONE_ID, *labels.OF_RESERVATIONS)
 _NAMES: Final = (labels.HOSTNAME, labels.NODE_NAME)
 # Labels so much of their own that what does not suit them is a reason of its own.
 _MISMATCHES: Final = {
@@ -134,21 +134,16 @@ def _values_left(key: str, template: NodeTemplate, left: Bools) -> tuple[str, ..
 def no_capacity(template: NodeTemplate, able: Indices, together: Requirements) -> Reasoned:
     """Say that none of the types `able` is for sale where it would have to be, for now or ever."""
     offers = template.table.offers
-    names = sorted(template.table.types[t].name for t in able)
-    asked = " and ".join(str(together[key]) for key in _PLACE if key in together)
+    names = listed(sorted(template.table.types[t].name for t in able), _SHOWN)
+    asked = " and ".join(str(together[key]) for key in OF_PLACES if key in together)
     elsewhere = np.flatnonzero(np.isfinite(offers.prices[able]).any(axis=0))
     sold = sorted({"/".join(offers.places[place][:2]) for place in elsewhere})
-    values = Values(_shortened(names), asked, tuple(sold[:_SHOWN]), sold[0] if sold else "")
+    values = Values(names, asked, tuple(sold[:_SHOWN]), sold[0] if sold else "")
     # Listed is what is sold at all, priced what is to be had now: the difference ran out and may come back.
     if offers.listed[able][:, offers.within(together)].any():
-        detail = f"the capacity of all types that would do has run out: {_shortened(names)}"
+        detail = f"the capacity of all types that would do has run out: {names}"
         return Reason.NO_CAPACITY, detail, values
-    return Reason.NOT_SOLD, f"no type that would do is sold with {asked}: {_shortened(names)}", values
-
-
-def _shortened(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+    return Reason.NOT_SOLD, f"no type that would do is sold with {asked}: {names}", values
 
 
 def contradiction(kind: PodKind) -> Reasoned:

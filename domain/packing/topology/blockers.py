@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
 from treenail.domain.model.pods import Expression, LabelSelector
+from treenail.domain.packing.arrays.likeness import listed
 from treenail.domain.packing.offers.option_order import OptionOrder
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
@@ -101,7 +102,7 @@ class Blockers:
             reason, detail, values = _too_near(by, domains, everywhere=not elsewhere)
         # A dictionary for a set: it keeps the order, so that the sentence is the same each time.
         others = dict.fromkeys(blocking[0] for _, blocking in elsewhere)
-        also = (f"; {_keeping(other)} {_listed(_domains(other, elsewhere))}" for other in others)
+        also = (f"; {_keeping(other)} {listed(_domains(other, elsewhere), _SHOWN)}" for other in others)
         return reason, detail + "".join(also), values
 
     def _uneven(
@@ -113,10 +114,8 @@ class Blockers:
         shown = _counted(measured, counts)
         # The maxSkew with which one more pod would fit: advice proposes exactly that.
         needed = counts.get(at, 0) - floor + (1 if by.selects else 0)
-        detail = (
-            f"its spread over {term.key} (maxSkew {term.max_skew}) lets no more into {_listed(domains)}: "
-        )
-        detail += f"the pods counted are {shown}"
+        detail = f"its spread over {term.key} (maxSkew {term.max_skew}) lets no more into "
+        detail += f"{listed(domains, _SHOWN)}: the pods counted are {shown}"
         if len(measured) < term.min_domains:
             detail += f", in {len(measured)} of the {term.min_domains} domains it wants at least"
         asked = f"maxSkew {term.max_skew}"
@@ -131,7 +130,7 @@ class Blockers:
         wanted = said(term.selector)
         held = sorted(domain for domain, count in by.group.counts.items() if count)
         if _any(by.group):
-            where = f" (they are in {_listed(held)})" if held else ""
+            where = f" (they are in {listed(held, _SHOWN)})" if held else ""
             detail = f"it must share its {term.key} with pods of {wanted}, where it finds no room{where}"
             return Reason.POD_AFFINITY, detail, Values(term.key, wanted, tuple(held))
         # A frequent mistake: the selector is right, and the pods are in another namespace.
@@ -213,7 +212,11 @@ def _too_near(by: Restriction, domains: Sequence[str], *, everywhere: bool) -> B
     term = by.group.term
     wanted = said(term.selector)
     values = Values(term.key, wanted, tuple(domains))
-    where = f"every {term.key} it could go to: {_listed(domains)}" if everywhere else _listed(domains)
+    where = (
+        f"every {term.key} it could go to: {listed(domains, _SHOWN)}"
+        if everywhere
+        else listed(domains, _SHOWN)
+    )
     if by.owned:
         detail = f"it must keep apart from pods of {wanted}, and there are some in {where}"
         return Reason.POD_ANTI_AFFINITY, detail, values
@@ -221,13 +224,8 @@ def _too_near(by: Restriction, domains: Sequence[str], *, everywhere: bool) -> B
     return Reason.OTHERS_ANTI_AFFINITY, detail, values
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
-
-
 def _counted(domains: Sequence[str], counts: Mapping[str, int]) -> str:
-    return _listed([f"{counts.get(domain, 0)} in {domain}" for domain in domains])
+    return listed([f"{counts.get(domain, 0)} in {domain}" for domain in domains], _SHOWN)
 
 
 def said(selector: LabelSelector | None) -> str:
@@ -235,10 +233,11 @@ def said(selector: LabelSelector | None) -> str:
     if selector is None:
         return "no label at all"
     parts = [f"{key}={value}" for key, value in selector.match_labels]
-    parts += [_expression(e) for e in selector.expressions]
+    parts += [said_expression(e) for e in selector.expressions]
     return " and ".join(parts) or "any label"
 
 
-def _expression(expression: Expression) -> str:
+def said_expression(expression: Expression) -> str:
+    """Return an expression as a person would write it."""
     values = f" [{', '.join(expression.values)}]" if expression.values else ""
     return f"{expression.key} {expression.operator.value}{values}"
