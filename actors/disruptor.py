@@ -37,7 +37,7 @@ _TOLD_SECONDS: Final = 900.0
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """Private timer tick: some node may have stood empty for long enough."""
+    """Private timer tick: some node may have been empty for long enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._arm_replacing()
 
     def _tell(self, how: str, names: tuple[str, ...]) -> None:
-        """Tell what is proposed, of each node once in a while: who may not go is proposed all the time."""
+        """Log a proposal, for each node once in a while: one that may not go is proposed again and again."""
         news = [name for name in names if self._told.news((how, name))]
         if news:
             self.log(f"deprovisioning via {how}", logger="controller.deprovisioning", nodeclaims=news)
@@ -213,7 +213,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
     # --- drift
 
     def _set_standard(self, changed: PoolChanged) -> None:
-        """Hold claims against the pool as it is now; without it there is nothing to hold them against."""
+        """Compare claims with the pool as it is now; without a pool there is nothing to compare."""
         if changed.pool is None:
             self._standard = None
             return
@@ -224,7 +224,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._know_meaning()
 
     def _know_meaning(self) -> None:
-        """Add what the node class means, as far as that was told of the class as it is now."""
+        """Add the status of the node class, if it is of the class's present generation."""
         standard, stood = self._standard, self._stood
         if standard is None:
             return

@@ -1,4 +1,4 @@
-"""DriftInspector: asks now and then how instances stand, and what could be launched in their place."""
+"""DriftInspector: surveys instances now and then, and what could be launched in their place."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Survey:
 
 @dataclass(frozen=True, slots=True)
 class _Surveyed:
-    """What was found, by pool; or nobody could tell: the next survey does."""
+    """The findings by pool; or there was no answer, and the next survey will have one."""
 
     outcome: Outcome[Mapping[str, InstancesSurveyed]]
 

@@ -69,7 +69,7 @@ class _Work:
 class EarlyBinder(DomainActor[EarlyBinderInbox]):
     """Make the node of a launched claim at once, and bind to it the pods it was bought for.
 
-    Owns the claims it is at work on. Works from what stands in the API alone, so that a restart goes on.
+    Owns the claims it works on. It works only from what the API says, so that a restart goes on.
     """
 
     def __init__(self, runtime: Runtime, *, writer: ClusterWriter, cloud: Cloud) -> None:

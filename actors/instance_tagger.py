@@ -21,7 +21,7 @@ from treenail.domain.ports import Cloud, ClusterWriter
 
 # Those that join together are looked at together.
 _GATHER_SECONDS: Final = 2.0
-# Half of what EC2 grants, which is meant for others of the account too.
+# Half of EC2's limit: others of the account need the rest.
 _PACE_SECONDS: Final = 0.2
 _BACKOFF: Final = Backoff(first=10.0, longest=600.0)
 _KEY: Final[TaskKey] = ("ec2", "tags")

@@ -1,4 +1,4 @@
-"""InterruptionListener: reads the interruption queue, and has those act who must."""
+"""InterruptionListener: reads the interruption queue, and sends each warning to ClusterState."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter
 from treenail.domain.status.discoveries import Discoveries
 from treenail.domain.status.node_class_keeping import NodeClassBook, about, users_of, waiting_event
 
-# The cloud is asked again what nobody tells us of: sooner where somebody may be mending it.
+# The cloud sends no changes, so it is polled: more often while something is missing.
 _LOOK_SECONDS: Final = 300.0
 _LOOK_AGAIN_SECONDS: Final = 30.0
 # How long the end of a class that is in use, or could not be cleared away after, is waited for.
@@ -62,7 +62,7 @@ class _LookedUp:
 
 @dataclass(frozen=True, slots=True)
 class _Freed:
-    """A class was let go, or is still used by claims, or nobody could tell."""
+    """A class was released, or claims still use it, or there was no answer."""
 
     node_class: NodeClass
     outcome: Outcome[tuple[str, ...]]

@@ -53,7 +53,7 @@ _HEAL_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class _Did:
-    """A step of one claim was tried, which was decided for it as it was then."""
+    """A step of one claim was tried; it was decided for the claim as it was then."""
 
     name: str
     step: NextStep
@@ -322,7 +322,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                     instances, claims, listed_at=listed_at, known=known, ready=ready, static_pools=static
                 )
 
-            # Claims are listed only where there is garbage by what was heard of them: mostly there is none.
+            # Claims are listed only if the known ones leave garbage: mostly there is none.
             suspected = among(heard)
             return among(reader.list_claims()) if suspected else suspected
 

@@ -30,7 +30,7 @@ from treenail.domain.status.readiness import NodeClassChecked, NodeClassesWanted
 from treenail.domain.telemetry.log_facts import filled_by_system
 
 _CATALOGUE_SECONDS: Final = 300.0
-# What is left of a reservation changes by what others take of it too.
+# Others use reservations too, so what is left of one must be counted again.
 _RESERVED_SECONDS: Final = 60.0
 _FAILURE_SECONDS: Final = 10.0
 _MOST_CATALOGUES: Final = 512

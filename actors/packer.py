@@ -1,4 +1,4 @@
-"""Packer: has a plan made, by the `Solver` port."""
+"""Packer: sends problems to the `Solver` port, and its plans to ClusterState."""
 
 from __future__ import annotations
 

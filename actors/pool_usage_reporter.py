@@ -79,7 +79,7 @@ class PoolUsageReporter(DomainActor[PoolUsageReporterInbox]):
     def _note(self, written: _Written) -> None:
         match written.outcome:
             case Failed(error=InvalidError() | NotFoundError()):
-                # It cannot be shown there, or it is gone: trying again as it is will not help.
+                # The pool refuses it, or is gone: a retry would not help.
                 pass
             case Failed():
                 self._book.unwritten(written.about)

@@ -1,4 +1,4 @@
-"""Bring provisioning back, some time after it was turned off because the process failed too often."""
+"""ProvisioningTrial: brings provisioning back some time after it was turned off for too many failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""StatusPoller: asks EC2 for the status of instances, and has those act who must."""
+"""StatusPoller: asks EC2 for the status of instances, and reports failures to ClusterState."""
 
 from __future__ import annotations
 

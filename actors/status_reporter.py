@@ -25,7 +25,7 @@ from treenail.domain.telemetry import metrics
 
 # What is applied together, or answered together, is written once.
 _GATHERED: Final = 1.0
-# The cloud is asked again what nobody tells us of: sooner where somebody may be mending it.
+# The cloud sends no changes, so it is polled: more often while something is missing.
 _LOOK_SECONDS: Final = 300.0
 _LOOK_AGAIN_SECONDS: Final = 30.0
 _NOTHING_SECONDS: Final = 60.0
@@ -193,7 +193,7 @@ class StatusReporter(DomainActor[ReporterInbox]):
         if isinstance(outcome, Done):
             return
         if isinstance(outcome.error, InvalidError | NotFoundError):
-            # It says so itself, or it is gone: trying again as it is will not help.
+            # The object refuses it, or is gone: a retry would not help.
             self.log("conditions not written", about=str(about), why=str(outcome.error))
             return
         self._board.unwritten(about)

@@ -57,7 +57,7 @@ class Host(Protocol):
         ...
 
     def end(self, ref: Ref[Any]) -> None:
-        """Let a hosted actor handle what waits, and end it. Nothing comes of what it is told later."""
+        """End a hosted actor after its waiting messages. Later messages are dropped."""
         ...
 
 
@@ -150,7 +150,7 @@ class System:
         self._ports.queue.stop()
 
     def provision(self) -> None:
-        """Make those who provision, if they stand by: from now on nodes are bought and given up."""
+        """Make the provisioning actors, if they are on standby: from now on nodes are bought and given up."""
         with self._making_disruptor:
             self._provisions = True
             waiting, self._standing_by = self._standing_by, {}
@@ -163,7 +163,7 @@ class System:
         return self._host.host(make, self._runtime, *args, **kwargs)
 
     def _provisioner(self, name: str, make: Callable[[], Ref[M]], topic: Callable[[M], Topic]) -> Ref[M]:
-        """Return who is to provision, called `name`: made now, or when provisioning comes back, or never."""
+        """Return the provisioning actor `name`: made now, or when provisioning comes back, or never."""
         if self._provisions:
             return make()
         if self._settings.resumes_after is None:
@@ -265,7 +265,7 @@ class System:
         return self._hosted(EarlyBinder, writer=ports.writer, cloud=ports.cloud)
 
     def _node_repairer(self) -> Ref[NodeRepairerInbox] | None:
-        """Return who has unhealthy nodes replaced, where that is wanted, and others can be bought."""
+        """Return the NodeRepairer, if node repair is on and nodes can be bought."""
         settings = self._settings
         if not settings.repair:
             return None
@@ -351,7 +351,7 @@ class System:
     # Several actors ask for disruptors, each on a thread of its own.
 
     def _disruptor(self, pool: str) -> Ref[DisruptorInbox]:
-        """Return the disruptor of a pool; nobody, where the pool is not there."""
+        """Return the disruptor of a pool; a NullRef if there is no such pool."""
         with self._making_disruptor:
             return self._disruptors.get(pool, _NOBODY)
 
@@ -371,7 +371,7 @@ class System:
         return hosted
 
     def _close_disruptor(self, pool: str) -> None:
-        """End the disruptor of a pool that is gone; none of its nodes is looked after any more."""
+        """End the disruptor of a pool that is gone."""
         with self._making_disruptor:
             self._disruptors.pop(pool, None)
             self._standing_by.pop(_of_pool(pool), None)

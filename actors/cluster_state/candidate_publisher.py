@@ -39,7 +39,7 @@ class CandidatePublisher:
         self._in_use: dict[str, NodeClaim] = {}
         # By name, its pool and whether it was bought twice.
         self._empty: dict[str, tuple[str, bool]] = {}
-        # When those were first heard of of which nobody here knows how they came to stand as they do.
+        # First-seen times of nodes whose state predates this process.
         self._found: dict[str, datetime] = {}
 
     def tell(self, changed: NodeChanged, now: datetime, *, first: bool) -> None:
@@ -57,7 +57,7 @@ class CandidatePublisher:
             self._found.pop(name, None)
 
     def _used(self, view: NodeView) -> bool:
-        """Return whether a node may be given up: one that somebody cordoned may, as it is paid for too."""
+        """Return whether a node may be given up. A cordoned one may: it is paid for too."""
         return view.initialized and not self._model.marks.ending(view) and not marked(view)
 
     def _tell_use(self, name: str, claim: NodeClaim | None) -> None:

@@ -1,4 +1,4 @@
-"""ClusterState: the one writer of what is known and what is promised."""
+"""ClusterState: the one writer of facts and promises."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._interruptions.know_all()
 
     def _look_for_others(self, fact: ObjectSeen, now: datetime) -> None:
-        """Have people told where another controller decides for this cluster too."""
+        """Report a claim that another controller wrote."""
         known = self._model.objects.known(fact.object) is not None
         found = self._others.find(fact.object, now, known=known)
         if found is not None:
@@ -221,7 +221,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
     # --- what cannot be understood
 
     def _set_aside(self, fact: ObjectSetAside) -> None:
-        """Have people told of it, once. What can be read of the object, or was last understood, is in use."""
+        """Report an object that cannot be read, once. What can be read, or was last read, stays in use."""
         if self._aside.note(fact):
             self.log("object set aside", about=str(fact.about), problem=fact.problem)
             self._telemetry.count(metrics.OBJECTS_SET_ASIDE.name, kind=fact.kind.value)
@@ -278,7 +278,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         chance = self._runtime.dice.uniform(0, 1)
         self._tries.note(committed, self._timers.monotonic(), chance)
         self._recorder.measure(decided, self._model)
-        # Promises are told before the plan: nobody may hear of a plan whose pods still seem to wait.
+        # Promises are sent before the plan: no actor may get a plan whose pods still seem to wait.
         self._tell(self._model.take_changes(), now)
         self._subscribers.launcher.tell(committed)
         self._subscribers.pod_watcher.tell(committed)
@@ -311,7 +311,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._subscribers.batcher.tell(UrgentWork(why=message.cause.value))
 
     def _disrupt(self, orders: tuple[DisruptNodes, ...], now: datetime) -> None:
-        """Have nodes given up whose pods need no new places first, or have them."""
+        """Give up nodes whose pods have new places, or do not need any first."""
         self._announce(orders)
         self._tell(self._model.take_changes(), now)
         self._pass_on(orders)
@@ -322,7 +322,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._subscribers.event_publisher.tell(order)
 
     def _pass_on(self, orders: tuple[DisruptNodes, ...]) -> None:
-        """Have nodes given up, of which it was told that they go."""
+        """Send orders to give nodes up, after they were announced."""
         for order in orders:
             self._subscribers.arbiter.tell(order)
             if order.cause in REPLACED and not order.replaced_first:

@@ -1,4 +1,4 @@
-"""Consequences of an announced end of an instance for the cluster model."""
+"""Interruptions: what the cluster model does when the end of an instance is announced."""
 
 from __future__ import annotations
 

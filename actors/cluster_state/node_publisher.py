@@ -17,7 +17,7 @@ from treenail.domain.model.runtime import Ref
 
 
 class NodePublisher:
-    """Tells all `hearers` how a node stands, and its pool's disruptor what that means.
+    """Sends the state of each node to all `hearers`, and what follows from it to its pool's disruptor.
 
     Pods come and go on nodes that stay, and most of that concerns nobody: what was told last is not told
     again. An `early_binder` hears of the pods that wait for a node's machine as well.
@@ -41,7 +41,7 @@ class NodePublisher:
         self._told: dict[str, tuple[NodeChanged, NodeChanged]] = {}
 
     def tell(self, name: str, now: datetime, *, moved: bool = False) -> None:
-        """Tell how a node stands, or that it is gone; `moved`, where pods came or left."""
+        """Send the state of a node, or that it is gone; `moved` if pods came or left."""
         view = self._model.objects.view(name)
         changed = self._change(name, view)
         early = changed if self._early_binder is None else replace(changed, promised=self._promised(view))

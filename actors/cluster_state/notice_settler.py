@@ -1,4 +1,4 @@
-"""Settling of notices: when one need be remembered no longer."""
+"""Settling of notices: a notice is settled when the API shows the end of its node."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from treenail.domain.model.runtime import Ref
 
 
 class NoticeSettler:
-    """Tells the listener of every instance it announced that its node is on its way out, or is none of ours.
+    """Tells the listener, for each instance it announced, that its node is leaving, or is not ours.
 
     Until then the message stays in the queue, so that whoever comes after us hears of it too. Owns the
     notices of instances that may turn out to be ours.
@@ -76,7 +76,7 @@ class NoticeSettler:
 
 
 def _stands(view: NodeView | None, *, told_end: bool) -> bool:
-    """Return whether it stands in the API that a node goes, and when its machine does."""
+    """Return whether the API says that a node leaves, and when its machine ends."""
     if view is None:
         return True
     return view.ending and (not told_end or machine_ends_at(view.claim) is not None)

@@ -22,7 +22,7 @@ class PodEventPublisher:
         self._told: dict[str, bool] = {}
 
     def tell(self, name: str, view: NodeView | None, now: datetime, *, moved: bool, first: bool) -> None:
-        """Tell what a change of a view means. Nobody knows when what stood there at `first` happened."""
+        """Send what a change of a view means. The times of what was there at `first` are unknown."""
         if view is None or view.claim is None or view.node is None or self._kept_out(view):
             self._told.pop(name, None)
             return

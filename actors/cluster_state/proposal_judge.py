@@ -133,7 +133,7 @@ class ProposalJudge:
         return self._give_up(judgement.accepted, now)
 
     def _find_places(self, those: Iterable[DisruptionCandidate]) -> None:
-        """Have places found for the pods of these: EC2 takes few calls a second, so for all with one."""
+        """Ask for places for the pods of all these at once: EC2 takes few calls a second."""
         waiting = tuple(those)
         if waiting:
             self._book.wait(waiting)

@@ -1,4 +1,4 @@
-"""Have pods that were refused decided on again: when something changed that could help, or after a while."""
+"""Retries of refused pods: when something changed that could help, or after a while."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class SecondTries:
 
     @property
     def look_at(self) -> float | None:
-        """When to look next, None where nobody is held back."""
+        """The time of the next look, None if no pod is held back."""
         if not self._refused:
             return None
         return min((at for at in (self._news_at, self._next) if at is not None), default=None)

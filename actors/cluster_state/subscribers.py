@@ -1,4 +1,4 @@
-"""The subscribers of ClusterState: who hears of which of its messages."""
+"""Subscribers of ClusterState: the actors that get its messages."""
 
 from __future__ import annotations
 

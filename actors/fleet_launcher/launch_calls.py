@@ -103,7 +103,7 @@ class LaunchCalls:
         return _about(claim.name), call
 
     def _mark(self, claim: NodeClaim, mark: LaunchMark, *, fresh: bool) -> Call[NodeClaim]:
-        """Annotate a claim with its launch, provided nobody changed it (`fresh` reads it first)."""
+        """Annotate a claim with its launch, unless somebody changed the claim (`fresh` reads it first)."""
 
         def call() -> NodeClaim:
             known = self._reader.get_claim(claim.name) if fresh else claim

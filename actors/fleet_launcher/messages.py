@@ -21,7 +21,7 @@ class StepDone:
 
 @dataclass(frozen=True, slots=True)
 class Flushed:
-    """The trace of a decision is out, as far as it goes in the time it has: its claims may be written."""
+    """The trace of a decision was exported, or its time is over: its claims may be written."""
 
     names: tuple[str, ...]
 

@@ -69,7 +69,7 @@ class ForwardRef(Generic[M]):
 
 
 class NullRef:
-    """A Ref for messages nobody listens to."""
+    """A Ref that drops all messages."""
 
     def tell(self, message: object, /) -> None:
         """Hear nothing."""
@@ -84,7 +84,7 @@ class Beat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """What every actor stands on. `failed` hears of an exception nobody expected."""
+    """The services that every actor needs. `failed` gets unexpected exceptions."""
 
     timers: Timers
     tasks: Tasks
@@ -120,7 +120,7 @@ class DomainActor(pykka.ThreadingActor, abc.ABC, Generic[InboxT]):
 
     @final
     def on_start(self) -> None:
-        """Begin; report what nobody expected, for Pykka only logs it."""
+        """Begin; report an unexpected exception, which Pykka would only log."""
         try:
             self.begin()
         except BaseException as error:
@@ -143,7 +143,7 @@ class DomainActor(pykka.ThreadingActor, abc.ABC, Generic[InboxT]):
         except Exception:
             raise
         except BaseException as error:
-            # Pykka stops all actors on one of these, and tells nobody.
+            # Pykka stops all actors on one of these, without a report.
             self._runtime.failed(error)
             raise
         finally:
@@ -156,7 +156,7 @@ class DomainActor(pykka.ThreadingActor, abc.ABC, Generic[InboxT]):
         exception_value: BaseException | None,
         traceback: Any,  # noqa: ANN401
     ) -> None:
-        """Report what nobody expected: Pykka does not restart a dead actor, so the process must end."""
+        """Report an unexpected exception: Pykka does not restart a dead actor, so the process must end."""
         del exception_type, traceback
         if exception_value is not None:
             self._runtime.failed(exception_value)

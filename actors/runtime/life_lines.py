@@ -1,4 +1,4 @@
-"""Log lines about the life of claims and instances, as Karpenter's walkthroughs show them."""
+"""Log lines about claims and instances, with Karpenter's messages and fields."""
 
 from __future__ import annotations
 

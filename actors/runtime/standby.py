@@ -1,4 +1,4 @@
-"""Keep what an actor would have been told until it is made: provisioning that is off comes back informed."""
+"""Standby: keeps the messages of an actor that is made later, when provisioning comes back."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def of_batcher(message: object) -> Topic:
 
 
 def of_nodes(message: object) -> Topic:
-    """Return what a message to whoever looks after nodes is about. Plans and shortages are not kept."""
+    """Return the topic of a message to an actor that follows nodes. Plans and shortages are not kept."""
     return (message.name, message.view is None) if isinstance(message, NodeChanged) else None
 
 

@@ -50,7 +50,7 @@ class Threads:
         return hosted.wired
 
     def end(self, ref: Ref[Any]) -> None:
-        """Let an actor handle what waits, and end it with its thread; nobody waits for that."""
+        """End an actor with its thread after its waiting messages. Does not wait for that."""
         with self._lock:
             ending = [hosted for hosted in self._hosted if hosted.wired == ref]
             self._hosted = [hosted for hosted in self._hosted if hosted.wired != ref]

@@ -83,7 +83,7 @@ class DrainCalls:
         return lambda: self._cloud.terminate(steps.ids, purpose=steps.purpose)
 
     def _delete_claim(self, claim: NodeClaim, state: Leaving, record: EndRecord | None) -> None:
-        """Write why, by which trace and until when before the deletion, for whoever finishes it."""
+        """Write cause, trace and deadline before the deletion, so that another process can finish it."""
         annotations = {labels.CAUSE: state.cause.value, END_TRACE: state.trace.traceparent}
         if record is not None:
             annotations[labels.END] = record.written()

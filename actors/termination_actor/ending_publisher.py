@@ -72,7 +72,7 @@ class EndingPublisher:
             self._publish(ended_by_warning(view))
 
     def draining(self, view: NodeView, state: Leaving, step: MoveOut, pods: Iterable[Pod]) -> None:
-        """Tell that a drain has begun, and what holds it up where nobody can be asked to leave."""
+        """Publish that a drain has begun, and what holds it up if no pod can be evicted."""
         if view.name not in self._drains and state.cause in _UNHURRIED:
             self._drains[view.name] = None
             self._show(view, DRAINING)
@@ -110,7 +110,7 @@ class EndingPublisher:
         self._publish(awaiting_volumes(view, volumes))
 
     def ended(self, view: NodeView, record: EndRecord) -> None:
-        """Tell that nothing is waited for any more, and the instance goes; and why, if nobody has yet."""
+        """Publish that the instance goes now; and why, if that was not published yet."""
         self._show(view, *ended(view, volumes_left=view.name in self._volumes), record=record)
 
     def gone(self, claim: NodeClaim, record: EndRecord) -> None:

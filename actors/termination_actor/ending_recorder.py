@@ -24,7 +24,7 @@ class EndingRecorder:
         self._prices = ClaimPrices()
 
     def note(self, view: NodeView) -> None:
-        """Take a node in as it stands."""
+        """Take in the present state of a node."""
         if view.claim is not None:
             self._prices.note(view.claim)
 
@@ -33,7 +33,7 @@ class EndingRecorder:
         self._prices.forget(name)
 
     def why(self, claim: NodeClaim, state: Leaving) -> EndRecord:
-        """Return why a node ends, as far as that is known by now."""
+        """Return why a node ends, if that is known yet."""
         return end_record(
             claim,
             state.cause,

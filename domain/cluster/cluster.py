@@ -218,7 +218,7 @@ class ClusterModel:
             self._recorder.node(node)
         promise = self.promises.of(pod.uid)
         if promise is not None:
-            # As a resident to be it may be another now.
+            # Its labels may have changed, so the target's topology counts are stale.
             self.capacity.forget_node(promise.target)
         if before is None:
             self._upkeep.inherit(pod, now)

@@ -63,7 +63,7 @@ ClusterObject: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectSeen:
-    """An object is there, as it stands at its resource version."""
+    """An object as it is at its resource version."""
 
     object: ClusterObject
 

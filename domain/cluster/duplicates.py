@@ -1,4 +1,4 @@
-"""Capacity that was bought twice, by two controllers that did not know of each other."""
+"""Duplicate nodes: bought twice for the same pods, by two controllers at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Emptiness of nodes: since when, as the API says it, and what is to be written of that."""
+"""Emptiness of nodes: since when a node is empty, and the pod events to write to the API."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def moved(before: Pod | None, after: Pod | None) -> bool:
 
 
 def empty_since(view: NodeView) -> datetime | None:
-    """Return since when a node that stands empty has done so, as far as the API says.
+    """Return since when a node is empty, if the API says so.
 
     A claim says when a pod last came or left; where none ever did, it is empty since it is in use. Nodes of
     the old API bear an annotation as long as they are empty.

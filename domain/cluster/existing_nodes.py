@@ -1,4 +1,4 @@
-"""Existing nodes, as packing sees them: what is free, who is there, and daemons still to come."""
+"""Existing nodes, as packing sees them: free room, pods on them, and daemons still to come."""
 
 from __future__ import annotations
 

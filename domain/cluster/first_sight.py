@@ -1,4 +1,4 @@
-"""The times that objects bear, where the clock that gave them disagrees with ours."""
+"""First sight: times in objects that cannot be right are replaced by when they were first seen."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class Inventory:
         return isinstance(thing, NodeClaim) and bool(thing.uid) and thing.uid in self._ended
 
     def put_pod(self, pod: Pod) -> tuple[str, ...]:
-        """Keep a pod as it stands; return the nodes whose room it changes."""
+        """Keep the present state of a pod; return the nodes whose room it changes."""
         before = self.pods.get(pod.uid)
         self._note_move(before, pod)
         self.pods[pod.uid] = pod
@@ -135,7 +135,7 @@ class Inventory:
         return pod.node_name
 
     def put_node(self, node: Node) -> None:
-        """Keep a node as it stands. One of its name on another machine is another node."""
+        """Keep the present state of a node. The same name on another machine is another node."""
         before = self.nodes.get(node.name)
         if before is not None and before.provider_id != node.provider_id:
             self.remove_node(node.name)
@@ -154,7 +154,7 @@ class Inventory:
         return node
 
     def put_claim(self, claim: NodeClaim) -> tuple[str, ...]:
-        """Keep a claim as it stands; return the nodes that seemed nobody's and are this claim's.
+        """Keep the present state of a claim; return the nodes that had no claim and are this claim's.
 
         An API server that was restored from a backup may tell of a claim as it was before its launch.
         """
@@ -213,7 +213,7 @@ class Inventory:
         return (holder, *sorted(name for name in there if name != holder)) if holder else ()
 
     def _holder(self, provider_id: str) -> str:
-        """Return the name of the claim that has a machine; "" where nobody claims it."""
+        """Return the name of the claim that has a machine; "" if there is none."""
         there = self._claims_of_provider.get(provider_id)
         if not there:
             return ""
@@ -223,7 +223,7 @@ class Inventory:
         return holder_of([self.claims[one] for one in there], nodes).name
 
     def view(self, name: str) -> NodeView | None:
-        """Return the claim of this name with its node, or the node nobody claimed; None where neither is."""
+        """Return the claim of this name with its node, or the node without claim; None if neither exists."""
         claim = self.claims.get(name)
         if claim is None:
             node = self.nodes.get(name)
@@ -292,6 +292,6 @@ class Inventory:
         return pool, self.node_class(claim.node_class)
 
     def left_alone(self, view: NodeView) -> LeftAlone | None:
-        """Return why a node is left alone, None where it is not, or where nobody claimed it."""
+        """Return why a node is left alone; None if it is not, or has no claim."""
         claim = view.claim
         return left_alone(claim, self.pools.get(claim.pool)) if claim is not None else None

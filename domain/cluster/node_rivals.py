@@ -1,4 +1,4 @@
-"""Rivals: nodes with one provider id, and which of them a claim means."""
+"""Rivals: nodes with one provider id, and the choice between them; the same for claims to one machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from treenail.domain.model.nodes import Node, NodeClaim, NodeView, awaited
 
 
 def one_of_several(claim: NodeClaim, nodes: Collection[Node]) -> NodeView:
-    """Return a claim with one of `nodes`, of which there is one at least, and the names of the others.
+    """Return a claim with one of `nodes` (at least one), and the names of the others.
 
     That is the one it was registered with, else the first that came. One that was made early, and that no
     kubelet speaks for yet, comes after all others and is none of them.

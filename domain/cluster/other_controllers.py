@@ -1,4 +1,4 @@
-"""Whether somebody else decides for this cluster, as its claims show."""
+"""Other controllers that decide for this cluster, found by the claims they write."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from treenail.domain.packing.reasons import TOPOLOGY, Reason
 
 # Where nothing is heard that could help: so long, and twice as long each time, and some more by chance.
 _RETRY: Final = Backoff(first=30.0, longest=1800.0)
-# A node class that nothing could be launched from may be mended in AWS, where nobody hears of it.
+# A node class that could not be launched from may be mended in AWS, which sends no change.
 _RETRY_OF_POOLS: Final = Backoff(first=10.0, longest=300.0)
 _CHANCE: Final = 0.2
 # After changes that could have helped and did not: the first is heeded at once.

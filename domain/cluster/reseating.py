@@ -1,4 +1,4 @@
-"""Places that pods left on claims in flight, for others like them."""
+"""Freed places on claims in flight, promised to waiting pods that are equal to those that left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Promises restored at a start: those to pods that were being moved by the process before."""
+"""Restored promises: at a start, those for pods that the last process was moving."""
 
 from __future__ import annotations
 

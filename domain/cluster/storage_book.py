@@ -46,7 +46,7 @@ class StorageBook:
     # --- changing it
 
     def put(self, thing: StorageObject) -> Affected:
-        """Keep an object as it stands."""
+        """Keep the present state of an object."""
         match thing:
             case PersistentVolumeClaim():
                 self.claims[thing.key] = thing

@@ -41,7 +41,7 @@ class _Found:
 
 
 class VolumeResolver:
-    """Finds what pods' volumes ask for in the storage as it stands. What it worked out, it remembers."""
+    """Finds the requirements of pods' volumes in the present storage, and caches them."""
 
     def __init__(self, storage: StorageBook) -> None:
         self._storage = storage

@@ -72,7 +72,7 @@ def _objection(model: ClusterModel, one: DisruptionCandidate, now: datetime) -> 
 
 
 def _budgets(model: ClusterModel) -> BudgetBook:
-    """Return the budgets as they stand at this revision, with all that goes counted."""
+    """Return the budgets at this revision, with all leaving nodes counted."""
     book = BudgetBook()
     for pool in model.objects.pools.values():
         book.note_pool(PoolChanged(name=pool.name, pool=pool))

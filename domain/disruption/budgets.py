@@ -24,7 +24,7 @@ class BudgetBook:
         self._taken: dict[str, None] = {}
 
     def note_pool(self, changed: PoolChanged) -> None:
-        """Take in a pool as it stands, or that it is gone."""
+        """Take in the present state of a pool, or that it is gone."""
         if changed.pool is None:
             self._pools.pop(changed.name, None)
         else:
@@ -96,7 +96,7 @@ class BudgetBook:
         return tuple(sorted({self._pool_of[name] for name in names if name in self._pool_of}))
 
     def those(self, names: Iterable[str]) -> tuple[NodePool, ...]:
-        """Return the pools of these names, as far as they are there."""
+        """Return the pools of these names that exist."""
         return tuple(pool for name in names if (pool := self._pools.get(name)) is not None)
 
     def hold(self, name: str) -> None:

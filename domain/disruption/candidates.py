@@ -117,7 +117,7 @@ def _pause(tries: int) -> timedelta:
 
 
 def _why(claim: NodeClaim, pool: NodePool, now: datetime) -> tuple[Cause, bool]:
-    """Return why a node that is due goes, and whether whoever objects."""
+    """Return why a node that is due goes, and whether it goes against all objections."""
     expires = expires_at(claim, pool)
     if expires is not None and expires <= now:
         return Cause.EXPIRED, forceful(claim)

@@ -19,7 +19,7 @@ from treenail.domain.model.nodes import NodeClaim, NodeView
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeEmptied:
-    """Nothing but daemons stands on a node (`since` then), or, with None, something does again.
+    """Only pods of DaemonSets are on a node (`since` then), or, with None, other pods are there again.
 
     It is not to be proposed before `not_before`, where that is set. A `duplicate` is given back whatever its
     pool says of empty nodes: its pods were bought another node as well.
@@ -33,7 +33,7 @@ class NodeEmptied:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateChanged:
-    """A node is in use, with its claim as it stands, or (None) is not, or goes already."""
+    """A node is in use, with the present state of its claim, or (None) is not, or leaves already."""
 
     name: str
     claim: NodeClaim | None
@@ -41,7 +41,7 @@ class CandidateChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolChanged:
-    """A pool is there as it stands, or (None) no longer, with the node class it names, if that is there."""
+    """The present state of a pool, or None if it is gone, with the node class it names, if that exists."""
 
     name: str
     pool: NodePool | None
@@ -147,7 +147,7 @@ class ClaimGivenUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeSettled:
-    """What was announced of an instance follows from the API by now, or concerns nobody here."""
+    """The warning of an instance is visible in the API by now, or is not about our instances."""
 
     instance_id: str
 

@@ -1,4 +1,4 @@
-"""Nodes that budgets let go, until it is decided whether the cluster can do without them."""
+"""Disruption candidates: nodes that budgets let go, until their pods are decided on."""
 
 from __future__ import annotations
 

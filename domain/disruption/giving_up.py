@@ -1,4 +1,4 @@
-"""The last check before a proposed node is given up: does it still stand as it was proposed?"""
+"""Objections: what speaks against giving up a proposed node now."""
 
 from __future__ import annotations
 

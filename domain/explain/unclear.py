@@ -1,4 +1,4 @@
-"""What is to be said of objects that could not be understood, where something depends on them."""
+"""Statements about objects that cannot be understood, and on which a pod or a node depends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notices about instances that no claim names yet: some turn out to be ours."""
+"""Early notices: warnings of instances that no claim names yet, kept while a launch may name them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EarlyNotices:
         return True
 
     def note(self, name: str, claim: NodeClaim | None) -> None:
-        """Take in how the claim `name` stands, None where there is none (any more)."""
+        """Take in the present state of the claim `name`; None if there is none (any more)."""
         if claim is not None and not claim.launched and _may_be_launched(claim):
             if name not in self._launching:
                 self._begun += 1
@@ -68,7 +68,7 @@ class EarlyNotices:
         return tuple(found)
 
     def take_foreign(self) -> tuple[str, ...]:
-        """Return the instances that turned out to be none of ours, and keep their notices no longer."""
+        """Return the instances that turned out not to be ours, and drop their notices."""
         if not self._after:
             return ()
         oldest = next(iter(self._launching.values()), inf)

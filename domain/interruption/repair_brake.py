@@ -1,4 +1,4 @@
-"""The brake on giving up unwell nodes: a fifth of a pool, and of a zone, at a time."""
+"""The brake on node repair: at most a fifth of a pool, and of a zone, is given up at a time."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class RepairBrake:
         return None
 
     def _look(self, claims: Mapping[str, NodeClaim], now: datetime) -> None:
-        """Take note of what is gone, and count no more what has been for a while."""
+        """Note nodes that are gone, and drop those that have been gone for a while."""
         for name, one in self._given_up.items():
             one.gone_at = None if name in claims else one.gone_at or now
         self._given_up = {
@@ -84,5 +84,5 @@ def _goes(claim: NodeClaim) -> bool:
 
 
 def _groups(claim: NodeClaim) -> tuple[_Group, ...]:
-    """Return the groups a node is in, of each of which a part may be given up."""
+    """Return the groups of a node; of each group a part may be given up."""
     return (f"pool {claim.pool}", *((f"zone {claim.zone}",) if claim.zone else ()))

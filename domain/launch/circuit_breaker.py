@@ -1,4 +1,4 @@
-"""The circuit breaker of launches: while none of a node class succeeds, one of them is tried for all."""
+"""The circuit breaker of launches: while all launches of a node class fail, one is tried for all."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CircuitBreaker:
         return True
 
     def failed(self, node_class: NodeClassRef) -> None:
-        """Take in that nobody answered a call, or that it was one too many."""
+        """Take in that a call got no answer, or was throttled."""
         self._classes.setdefault(node_class, _Held()).failures += 1
 
     def answered(self, node_class: NodeClassRef) -> tuple[CallFleet, ...]:

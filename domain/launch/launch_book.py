@@ -270,7 +270,7 @@ class LaunchBook:
         self.forget(says.name)
 
     def given_up(self, name: str) -> GivenUp | None:
-        """Return a claim that was given up and has not gone yet, as far as is known."""
+        """Return a claim that was given up and, as far as is known, is not gone yet."""
         return self._given_up.get(name)
 
     def _seen(self, claim: NodeClaim) -> None:

@@ -152,7 +152,7 @@ def _plain(offered: list[_Offered]) -> list[_Offered]:
 
 
 def _without_dear_spot(offered: list[_Offered]) -> list[_Offered]:
-    """Leave out spot that costs more than the cheapest on demand: it is nobody's bargain."""
+    """Leave out spot offerings that cost more than the cheapest on demand."""
     on_demand = (o.price for one in offered for o in one.others if o.capacity_type == labels.ON_DEMAND)
     ceiling = min(on_demand, default=math.inf)
     left = (one.without_spot_over(ceiling) for one in offered)

@@ -23,7 +23,7 @@ from treenail.domain.model.taints import NOT_READY, UNREACHABLE, Effect, Taint, 
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 _BOOT_SECONDS: Final = 180
-# What the controller manager puts on nodes of which it hears nothing good. Pods bear it for 300 s by default.
+# Taints of the controller manager on nodes that are not ready. By default pods tolerate them for 300 s.
 _DRIVING_OUT: Final = (Taint(NOT_READY.key, Effect.NO_EXECUTE), Taint(UNREACHABLE, Effect.NO_EXECUTE))
 
 

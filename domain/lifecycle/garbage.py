@@ -64,7 +64,7 @@ def garbage(
 def _stray(
     instances: Sequence[Instance], claims: Sequence[NodeClaim], claimed: Collection[str], listed_at: datetime
 ) -> Iterator[str]:
-    """Yield the ids of instances that are nobody's, and will be nobody's."""
+    """Yield the ids of instances that have no claim, and will get none."""
     expecting = {
         mark.token
         for c in claims

@@ -171,7 +171,7 @@ def _wait_for_node(claim: NodeClaim, now: datetime) -> NextStep:
 
 
 def _wait_for_one(claim: NodeClaim, now: datetime) -> NextStep:
-    """Say that nobody can tell which node is the claim's, until one alone is left, or its time is over."""
+    """Report several nodes of one claim, until only one is left, or the registration timeout is over."""
     told = after_several_nodes(claim)
     waiting = _wait_for_node(claim, now)
     if isinstance(waiting, GiveBack) or all(shows(claim, one) for one in told):
@@ -212,7 +212,7 @@ def _initialize(claim: NodeClaim, node: Node, now: datetime) -> NextStep:
         return _mark_initialized(claim, node)
     if shows(claim, obstacle):
         return None
-    # What is gone in a moment, as it is for most nodes, is not worth a request.
+    # An obstacle that is gone in a moment, as for most nodes, is not worth a request.
     due = claim.since(REGISTERED) + _OBSTACLES_TOLD_AFTER
     if now < due:
         return WaitUntil(at=due)

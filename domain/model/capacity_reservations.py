@@ -92,7 +92,7 @@ def with_reserved(
 
 def _with(instance_type: InstanceType, counts: Iterable[Count], prices: PriceOverrides) -> InstanceType:
     sold = instance_type.offerings
-    # Where none is available, the node class cannot launch the type at all, or nobody knows it.
+    # If none is available, the node class cannot launch the type at all, or the type is unknown.
     possible = not sold or any(one.available for one in sold)
     reserved = tuple(
         Offering(
@@ -128,7 +128,7 @@ def _zone_id(instance_type: InstanceType, zone: str) -> str:
 
 
 def _allowing_reserved(own: Requirements, reserved: Iterable[Offering]) -> Requirements:
-    """Return what is known of nodes of a type of which some are reserved: where and how they are sold."""
+    """Return the requirements of a type's nodes when some are reserved: zones and capacity types."""
     more = {
         labels.CAPACITY_TYPE: frozenset({labels.RESERVED}),
         labels.ZONE: frozenset(o.zone for o in reserved),

@@ -27,7 +27,7 @@ _ABOUT_TO: Final = ("AwaitingReconciliation", "object is awaiting reconciliation
 
 
 def after_launch(claim: NodeClaim) -> tuple[Condition, ...]:
-    """Return the conditions of a claim that has got its instance, of which no node has joined yet."""
+    """Return the conditions of a claim with an instance whose node has not joined yet."""
     waiting = tuple(Condition(kind, Status.UNKNOWN, *_NOT_FOUND) for kind in (REGISTERED, INITIALIZED))
     return _with_ready(claim, (_true(LAUNCHED), *waiting))
 

@@ -12,7 +12,7 @@ from treenail.domain.model.nodes import NodeClaim
 
 
 def write_price(price: float) -> dict[str, str]:
-    """Return the annotation that says what a claim's instance costs in $/h; none where nobody knows."""
+    """Return the annotation with the price of a claim's instance in $/h; none if it is unknown."""
     return {labels.PRICE: f"{price:.6f}"} if price > 0 else {}
 
 
@@ -33,7 +33,7 @@ class ClaimPrices:
         self._by_decision: dict[str, dict[str, float | None]] = {}
 
     def note(self, claim: NodeClaim) -> None:
-        """Take in a claim as it stands."""
+        """Take in the present state of a claim."""
         decision = claim.annotations.get(DECISION, "")
         self.forget(claim.name)
         self._decision_of[claim.name] = decision

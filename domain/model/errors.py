@@ -20,7 +20,7 @@ class ConflictError(PortError):
 
 
 class InvalidError(PortError):
-    """The object or request is refused for what it says; trying again as it is will not help."""
+    """The object or request is refused for its content; a retry would not help."""
 
 
 class TooManyRequestsError(PortError):

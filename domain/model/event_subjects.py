@@ -29,12 +29,12 @@ def of_pool(pool: NodePool) -> ObjectRef:
 
 
 def of_view(view: NodeView) -> tuple[ObjectRef, ...]:
-    """Return what names a node and its claim, as far as they are there."""
+    """Return the references to a node and its claim, those that exist."""
     node = () if view.node is None else (of_node(view.node),)
     claim = () if view.claim is None else (of_claim(view.claim),)
     return (*node, *claim)
 
 
 def place_name(view: NodeView) -> str:
-    """Return what people know a place for pods by: its claim and its node, as far as they are there."""
+    """Return the names of a place for pods: its claim and its node, those that exist."""
     return ", ".join(f"{about.kind.lower()}/{about.name}" for about in reversed(of_view(view)))

@@ -61,7 +61,7 @@ PRICE: Final = "treenail.sh/price"
 NODE_OVERHEAD_COST: Final = "treenail.sh/node-overhead-cost"
 MADE_EARLY: Final = "treenail.sh/made-early"
 EXCLUDE_FROM_LOAD_BALANCERS: Final = "node.kubernetes.io/exclude-from-external-load-balancers"
-# Since when a node stands empty, in the old API.
+# Since when a node is empty, in the old API.
 EMPTY_SINCE: Final = "karpenter.sh/emptiness-timestamp"
 
 TERMINATION_FINALIZER: Final = "karpenter.sh/termination"

@@ -49,7 +49,7 @@ class Lanes(Generic[T]):
         return [*takewhile(lambda other: other != one, self._waiting[purpose]), one]
 
     def first(self, among: Collection[Purpose] = _ALL) -> tuple[Purpose, T] | None:
-        """Return whose turn it is, where the lanes `among` all are open; None where nobody waits there."""
+        """Return the next item if only the lanes `among` are open; None if they are empty."""
         waiting = [purpose for purpose in Purpose if purpose in among and self._waiting[purpose]]
         if not waiting:
             return None
@@ -67,6 +67,6 @@ class Lanes(Generic[T]):
         self._forgive(purpose)
 
     def _forgive(self, purpose: Purpose) -> None:
-        """Owe nothing to a lane in which nobody waits."""
+        """Owe nothing to an empty lane."""
         if not self._waiting[purpose]:
             self._owed[purpose] = 0.0

@@ -1,4 +1,4 @@
-"""Nodes that are left alone: those of static pools, those whose pool nobody knows, and those of no pool."""
+"""Nodes that are left alone: of static pools, of unknown pools, and of no pool."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from treenail.domain.model.nodes import NodeClaim
 
 
 class LeftAlone(StrEnum):
-    """Why nobody here gives a node up of their own will. The value says so to people.
+    """Why a node is not given up by choice. The value is the text for people.
 
     What somebody deletes is seen out in any case.
     """

@@ -46,7 +46,7 @@ class Permits:
             self._take(ticket, now)
 
     def wait(self, now: float) -> float:
-        """Return in how many seconds the next permit can be granted: 0 where nobody waits."""
+        """Return the seconds until the next permit can be granted: 0 if no call waits."""
         ticket = self._next()
         return 0.0 if ticket is None else self._wait_of(ticket, now)
 

@@ -75,7 +75,7 @@ class PodBudgets:
         return self._all
 
     def put(self, budget: PodDisruptionBudget) -> None:
-        """Keep a budget as it stands."""
+        """Keep the present state of a budget."""
         self._all[budget.key] = budget
         self._by_namespace.setdefault(budget.namespace, {})[budget.key] = budget
 

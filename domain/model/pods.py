@@ -1,4 +1,4 @@
-"""Pods: what they ask of a node, and where they stand."""
+"""Pods: what they ask of a node, and where they are."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ class Pod:
 
     @property
     def belongs(self) -> bool:
-        """Whether the pod is a part of its node, which stands empty with it."""
+        """Whether the pod is part of its node: with such pods alone, a node is empty."""
         return (self.daemon or self.mirror) and not self.unread
 
     def protected(self, now: datetime) -> bool:

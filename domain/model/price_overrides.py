@@ -55,7 +55,7 @@ class PriceOverrides:
     def applied(self, types: tuple[InstanceType, ...]) -> tuple[InstanceType, ...]:
         """Return `types` with their own prices; those that nothing is said of are the very same.
 
-        An offering without a public price stays without one: nobody knows whether it is sold at all.
+        An offering without a public price stays without one: it may not be sold at all.
         """
         return tuple(self._applied(one) for one in types) if self.overrides else types
 

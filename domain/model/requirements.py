@@ -103,7 +103,7 @@ class Requirement:
 
     @property
     def chosen(self) -> str | None:
-        """The value a node is given where nobody chose one: always the same, None where none is a label.
+        """The value a node gets if none was chosen: always the same, None if none is a valid label.
 
         Of listed values it is the first as they are sorted, but "" only where there is no other; of all
         others the least integer that is allowed, from 0 on.

@@ -1,4 +1,4 @@
-"""The time of day as the process uses it: it follows a clock that is set, but never jumps with it."""
+"""Steady time: the time of day in use, which follows a clock that is set, but never jumps with it."""
 
 from __future__ import annotations
 

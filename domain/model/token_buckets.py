@@ -57,7 +57,7 @@ class TokenBucket:
         return there
 
     def take(self, now: float, amount: float = 1) -> None:
-        """Take tokens that are there."""
+        """Take tokens. There must be enough."""
         self._refill(now)
         self._left -= amount
 

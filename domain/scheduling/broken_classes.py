@@ -1,4 +1,4 @@
-"""Node classes that nothing could be launched from, for a reason that is not capacity."""
+"""Broken node classes: those with a failed launch for a reason other than capacity, and their backoff."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of a plan that still hold, though the cluster went on while it was made."""
+"""Revalidation of a plan: its places that can still be promised, though the cluster has changed."""
 
 from __future__ import annotations
 

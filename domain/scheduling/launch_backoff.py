@@ -1,4 +1,4 @@
-"""Launch backoff: pauses for pods whose nodes could not be bought, again and again."""
+"""Launch backoff: growing pauses for pods whose nodes could not be bought."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ _MESSAGE: Final = "NodePool requirements filtered out all compatible available i
 def nothing_to_buy(
     pool: NodePool, types: Iterable[InstanceType], *, strict: bool = True
 ) -> NothingToBuy | None:
-    """Return that none of the `types` is for a pool now; None where some are.
+    """Return a finding if a pool can use none of the `types` now; None if it can use some.
 
-    With `strict`, so many must be that `minValues` are met.
+    With `strict`, enough of them to meet `minValues`.
     """
     wanted = pool.template_requirements()
     there = _compatible(types, wanted)

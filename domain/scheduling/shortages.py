@@ -47,7 +47,7 @@ class _Pattern:
 
 
 def _pattern(name: str, seen: Sequence[tuple[InstanceType, Resources]]) -> _Pattern | None:
-    """Return how a resource is short of what was estimated on every type seen; None where it is not."""
+    """Return by how much a resource falls short of the estimate on every type seen; None if it does not."""
     pairs = [(one.allocatable.get(name, 0), had[name]) for one, had in seen if name in had]
     short = [(estimate, had) for estimate, had in pairs if had < estimate]
     if len(short) < _WITNESSES:

@@ -1,4 +1,4 @@
-"""Pending pods: since when each waits, and which of them are to be decided on."""
+"""Pending pods: since when each waits, and which to decide on next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Node classes to be held, looked up and released, and what is known of each."""
+"""The book of node classes: which to finalize, look up and release, and what is known of each."""
 
 from __future__ import annotations
 

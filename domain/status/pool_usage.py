@@ -62,7 +62,7 @@ class UsageBook:
             del self._shown[name]
 
     def note(self, changed: NodeChanged) -> bool:
-        """Take a node in as it is now; return whether a pool has more or less by that."""
+        """Take in the present state of a node; return whether that changes the usage of a pool."""
         pool, counts = self._counts(changed)
         before_pool, before = self._counted.get(changed.name, ("", _NONE))
         if (pool, counts) == (before_pool, before):

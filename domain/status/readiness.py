@@ -86,7 +86,7 @@ def selector_field(ref: NodeClassRef, selector: str) -> str:
 
 
 def invalid(fact: ObjectSetAside) -> tuple[Condition, ...]:
-    """Return the conditions of a pool or a node class that nobody understands."""
+    """Return the conditions of a pool or a node class that cannot be understood."""
     reason = f"{fact.kind.value}ValidationFailed"
     return _with_ready(Condition(VALIDATED, Status.FALSE, reason, fact.problem))
 
@@ -113,7 +113,7 @@ def node_class_conditions(
 
 
 def _validated(checked: NodeClassChecked, parts: tuple[Condition, ...]) -> Condition:
-    """Return whether instances of a class could be launched: while a part lacks, nobody can tell."""
+    """Return whether instances of a class could be launched: Unknown while a part is not looked up."""
     lacking = [c for c in parts if c.status is not Status.TRUE]
     if lacking:
         failed = any(c.status is Status.FALSE for c in lacking)
@@ -187,7 +187,7 @@ def spoken(ref: NodeClassRef, problem: str, selector: str) -> str:
 
 
 def _valid(pool: NodePool) -> Condition:
-    """Return that a pool is understood; what it says that is not acted on stands in the message."""
+    """Return that a pool is valid; the message names its fields that are not acted on."""
     fields = ", ".join(pool.not_acted_on)
     return Condition(
         VALIDATED, Status.TRUE, VALIDATED, f"accepted, but not acted on yet: {fields}" if fields else ""

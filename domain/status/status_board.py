@@ -171,7 +171,7 @@ class StatusBoard:
         return known is None or replace(checked, key=known.key) != known
 
     def node_class_seen(self, seen: NodeClassStatusSeen) -> bool:
-        """Take in how a node class stands in the cloud; return whether that is news."""
+        """Take in the status of a node class in the cloud; return whether it is news."""
         ref = seen.node_class.ref
         # This may be about what the class said before.
         if not says_the_same(seen.node_class, self._classes.get(str(ref))):
@@ -240,7 +240,7 @@ class StatusBoard:
         )
 
     def _all(self) -> Iterator[tuple[Kind, ObjectRef, _Shown]]:
-        """Yield what every object should show, as far as that is known."""
+        """Yield the conditions that each object should show, if they are known."""
         for _, fact in sorted(self._aside.items()):
             yield fact.kind, fact.about, _Shown(fact.about.uid, invalid(fact))
         for (kind, name), thing in self._known():
@@ -264,7 +264,7 @@ class StatusBoard:
 
     def _known(self) -> Iterator[tuple[_Name, NodePool | NodeClass]]:
         for _, node_class in sorted(self._classes.items()):
-            # Of one within a Provisioner its pool shows how it stands.
+            # The status of a node class within a Provisioner is shown by the pool.
             if not node_class.ref.inline:
                 yield (node_class.ref.kind, node_class.ref.name), node_class
         for name, pool in sorted(self._pools.items()):

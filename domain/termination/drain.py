@@ -86,7 +86,7 @@ class DeleteNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SayEnd:
-    """Say in the API when EC2 takes the machine of a claim that goes already, for whoever finishes it."""
+    """Write on a claim that is being deleted when EC2 takes its machine, for a process that finishes it."""
 
     claim: NodeClaim
     at: datetime
@@ -130,7 +130,7 @@ Step: TypeAlias = (
 
 
 def must_leave(view: NodeView) -> bool:
-    """Return whether the API says that a managed node goes: whoever said so, from there on it is our job."""
+    """Return whether the API says that a managed node leaves: whoever deleted it, we finish that."""
     if view.claim is not None:
         return view.ending
     return view.node is not None and view.ending and labels.TERMINATION_FINALIZER in view.node.finalizers

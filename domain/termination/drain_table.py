@@ -46,7 +46,7 @@ _LOOK_APART: Final = timedelta(seconds=30)
 
 
 class State(Enum):
-    """Where a node on its way out stands, in the order in which it gets there."""
+    """The states of a leaving node, in order."""
 
     TOLD = "told"
     HELD = "held"
@@ -65,7 +65,7 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a drain: how node and claim stand, the pods, what the calls told, and the time."""
+    """What is known of a drain: node and claim, the pods, results of calls, and the time."""
 
     view: NodeView
     pods: Sequence[Pod]
@@ -128,7 +128,7 @@ def next_step(view: NodeView, pods: Sequence[Pod], leaving: Leaving, now: dateti
 
 
 def find_row(facts: Facts) -> tuple[Row, Step]:
-    """Return the row of the table at which a drain stands, and the step to take there."""
+    """Return the present row of the table for a drain, and the step to take there."""
     state = State.TOLD
     while True:
         for row in _ROWS[state]:
@@ -223,7 +223,7 @@ def _nobody_to_drain(facts: Facts) -> bool:
 
 
 def _look_for_machine(facts: Facts) -> AwaitGone | None:
-    """Look for the machine of a node that is not ready: if it is gone, nobody is left to move."""
+    """Look up the machine of a node that is not ready: if it is gone, no pod is left to move."""
     looked_at = facts.leaving.looked_at
     lately = looked_at is not None and facts.now < looked_at + _LOOK_APART
     if facts.unclaimed or lately or (facts.node is not None and facts.node.ready) or not facts.waiting:
@@ -264,7 +264,7 @@ def _await_gone(facts: Facts) -> AwaitGone | None:
 
 
 def _delete_unjoined(facts: Facts) -> DeleteNode | None:
-    """Delete the node of a claim where nobody did: if it never registered, nobody else is sure to."""
+    """Delete the node of a claim. If it never registered, nothing else would delete it for sure."""
     return None if facts.unclaimed else _delete_node(facts)
 
 

@@ -71,7 +71,7 @@ class EndRecord:
         return json.dumps({**self.fields(), "trace_id": self.trace_id}, sort_keys=True)
 
     def annotations(self) -> dict[str, str]:
-        """Return what a claim is to bear before it is deleted, for whoever sees it out."""
+        """Return the annotations to write on a claim before its deletion, for a process that finishes it."""
         return {labels.CAUSE: self.cause.value, labels.END: self.written()}
 
     def attributes(self) -> dict[str, Attribute]:
@@ -118,7 +118,7 @@ def reason_of(claim: NodeClaim | None) -> str:
 
 
 def actor_of(claim: NodeClaim | None) -> str:
-    """Return who decided that a claim goes, as its own record says; "" where it says nobody."""
+    """Return who decided that a claim goes, from its own record; "" if that names nobody."""
     return _text_of(claim, "actor")
 
 

@@ -39,7 +39,7 @@ def failed_draining(view: NodeView, why: str) -> Iterator[ClusterEvent]:
 
 
 def held_up(pods: Sequence[Pod]) -> str:
-    """Return what a drain waits for that nobody may evict."""
+    """Return the pods that a drain waits for and that may not be evicted."""
     which = shortened([pod.key for pod in pods])
     return f"{len(pods)} pods are waiting to be evicted and have {labels.DO_NOT_DISRUPT}: {which}"
 

@@ -13,13 +13,13 @@ from treenail.domain.termination.leaving import Leaving
 
 # Pods that EC2's warning, or we, leave time for stay until their new places are ready.
 _WITH_NOTICE: Final = TAKEN | REPLACED | {Cause.REBALANCE_RECOMMENDED}
-# Where nobody says when the machine goes, it is waited so long for a decision on where its pods go.
+# If the end of the machine is unknown: how long to wait for a decision on new places of its pods.
 _DECIDED_WITHIN: Final = timedelta(seconds=10)
 # Of machines that go already, pods leave as soon as that is decided for all of them: those that come in their
 # stead would be decided on one after the other, and get more nodes.
 _GOING: Final = STOPPING | {Cause.INSTANCE_STATUS, Cause.SYSTEM_STATUS, Cause.UNHEALTHY}
 _DECIDED_AT_ONCE: Final = timedelta(seconds=1)
-# EC2 takes machines in swarms: one that has room now may be warned of next, so nobody leaves at once.
+# EC2 takes machines in groups: one with room now may be warned of next, so no pod leaves at once.
 _SWARM: Final = timedelta(seconds=5)
 # What is left to a machine when the last pod's grace period is over.
 _MARGIN: Final = timedelta(seconds=10)
@@ -82,7 +82,7 @@ def _undecided(waiting: Sequence[Pod], state: Leaving) -> bool:
 
 
 def last_call(waiting: Sequence[Pod], state: Leaving) -> datetime | None:
-    """Return until when pods may stay on a machine that EC2 takes, None where nobody knows its end.
+    """Return until when pods may stay on a machine that EC2 takes; None if its end is unknown.
 
     That is the end less the longest grace period, and some time to spare. A grace period longer than the
     whole notice concerns its own pod alone.
