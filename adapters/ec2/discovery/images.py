@@ -14,11 +14,12 @@ from treenail.adapters.ec2.discovery.asking import Aws, matching
 from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.discovery.parameters import Parameters
 from treenail.adapters.ec2.discovery.published_images import LATEST, published, unpublished
-from treenail.adapters.ec2.discovery.terms import nothing_found, questions
+from treenail.adapters.ec2.discovery.terms import questions
 from treenail.adapters.ec2.resolved import Image
 from treenail.domain.model import labels
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.node_classes import AmiFamily, NodeClass, SelectorTerm
+from treenail.domain.status.node_class_parts import nothing_found
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
     from types_boto3_ec2.type_defs import FilterTypeDef, ImageTypeDef

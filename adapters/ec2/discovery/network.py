@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.discovery.cache import AnswerCaches
-from treenail.adapters.ec2.discovery.terms import nothing_found, questions
+from treenail.adapters.ec2.discovery.terms import questions
 from treenail.adapters.ec2.resolved import SecurityGroup, Subnet
 from treenail.domain.model.node_classes import NodeClass, SelectorTerm
+from treenail.domain.status.node_class_parts import nothing_found
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
     from types_boto3_ec2.type_defs import SecurityGroupTypeDef, SubnetTypeDef

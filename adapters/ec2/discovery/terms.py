@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.discovery.asking import bearing, matching
-from treenail.domain.model.errors import NodeClassNotReadyError
-from treenail.domain.model.node_classes import NodeClass, SelectorTerm
+from treenail.domain.model.node_classes import SelectorTerm
 
 if TYPE_CHECKING:  # the types of requests are not there at run time
     from types_boto3_ec2.type_defs import FilterTypeDef
@@ -38,24 +37,3 @@ def questions(
     together = sorted(ids)
     chunks = (together[n : n + _MOST_VALUES] for n in range(0, len(together), _MOST_VALUES))
     return (*([matching(by_id, chunk)] for chunk in chunks), *asked)
-
-
-def nothing_found(
-    what: str, node_class: NodeClass, terms: Sequence[SelectorTerm], *, more: str = ""
-) -> NodeClassNotReadyError:
-    """Return the error that says which selector of a node class finds nothing."""
-    asked = "; ".join(_spoken(term) for term in terms) or "it has no terms"
-    problem = f"{node_class.ref}: its selector of {what} finds nothing ({asked}{more})"
-    return NodeClassNotReadyError(problem, selector=what)
-
-
-def _spoken(term: SelectorTerm) -> str:
-    fields = (
-        ("id", term.id),
-        ("name", term.name),
-        ("alias", term.alias),
-        ("ssmParameter", term.ssm_parameter),
-        *((f"tag {key}", value) for key, value in term.tags),
-        ("owner", term.owner),
-    )
-    return ", ".join(f"{name} {value}" for name, value in fields if value)

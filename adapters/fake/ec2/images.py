@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from treenail.adapters.fake.ec2.network import digits
-from treenail.adapters.fake.ec2.selectors import means, nothing_found
+from treenail.adapters.fake.ec2.selectors import means
 from treenail.domain.model.node_classes import AmiFamily, NodeClass, SelectorTerm
+from treenail.domain.status.node_class_parts import nothing_found
 
 _ARCHITECTURES: Final = ("amd64", "arm64")
 _FAMILIES: Final = {family.value.lower(): family for family in AmiFamily if family is not AmiFamily.CUSTOM}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.node_classes import NodeClass, SelectorTerm
+from treenail.domain.status.node_class_parts import nothing_found
 
 
 class Tagged(Protocol):
@@ -49,22 +49,3 @@ def select(
     if not found:
         raise nothing_found(what, node_class, terms)
     return found
-
-
-def nothing_found(what: str, node_class: NodeClass, terms: Sequence[SelectorTerm]) -> NodeClassNotReadyError:
-    """Return the error that says which selector of a node class finds nothing."""
-    asked = "; ".join(_spoken(term) for term in terms) or "it has no terms"
-    problem = f"{node_class.ref}: its selector of {what} finds nothing ({asked})"
-    return NodeClassNotReadyError(problem, selector=what)
-
-
-def _spoken(term: SelectorTerm) -> str:
-    fields = (
-        ("id", term.id),
-        ("name", term.name),
-        ("alias", term.alias),
-        ("ssmParameter", term.ssm_parameter),
-        *((f"tag {key}", value) for key, value in term.tags),
-        ("owner", term.owner),
-    )
-    return ", ".join(f"{name} {value}" for name, value in fields if value) or "an empty term"
