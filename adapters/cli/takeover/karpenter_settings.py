@@ -17,24 +17,22 @@ from treenail.adapters.settings.settings import VARIABLES, Variable
 _SECTION: Final = "settings"
 _NAME: Final = "app.kubernetes.io/name"
 _VARIABLES: Final[Mapping[str, Variable]] = {one.name: one for one in VARIABLES}
-# The values of Karpenter's chart, which ours has too, where they are not settings.NAME in camel case.
+# The values of the chart for settings of Karpenter's; the others are settings.NAME in camel case.
 _CHART_VALUES: Final = {
     "CLUSTER_CA_BUNDLE": "settings.clusterCABundle",
+    "DISABLE_LEADER_ELECTION": "leaderElection.enabled",
+    "DISABLE_WEBHOOK": "webhook.enabled",
     "HEALTH_PROBE_PORT": "controller.healthProbe.port",
-    "IGNORE_DRA_REQUESTS": "settings.ignoreDRARequests",
     "ISOLATED_VPC": "settings.isolatedVPC",
-    "LOG_ERROR_OUTPUT_PATHS": "logErrorOutputPaths",
+    "KUBE_CLIENT_BURST": "settings.kubeClientBurst",
+    "KUBE_CLIENT_QPS": "settings.kubeClientQPS",
+    "LEADER_ELECTION_NAME": "leaderElection.name",
+    "LEADER_ELECTION_NAMESPACE": "leaderElection.namespace",
     "LOG_LEVEL": "logLevel",
-    "LOG_OUTPUT_PATHS": "logOutputPaths",
     "METRICS_PORT": "controller.metrics.port",
     "RESERVED_ENIS": "settings.reservedENIs",
+    "WEBHOOK_PORT": "webhook.port",
 }
-_SETTINGS: Final = frozenset(
-    {"AMI_REFRESH_INTERVAL", "BATCH_IDLE_DURATION", "BATCH_MAX_DURATION", "CLUSTER_ENDPOINT", "CLUSTER_NAME"}
-    | {"DISABLE_CLUSTER_STATE_OBSERVABILITY", "DISABLE_DRY_RUN", "EKS_CONTROL_PLANE", "ENABLE_ZONAL_SHIFT"}
-    | {"FEATURE_GATES", "INTERRUPTION_QUEUE", "MIN_VALUES_POLICY", "PREFERENCE_POLICY"}
-    | {"SUBNET_REFRESH_INTERVAL", "VM_MEMORY_OVERHEAD_PERCENT"}
-)
 # What the chart gives every container, and nobody chose.
 _OF_THE_CHART: Final = frozenset(
     {"KUBERNETES_MIN_VERSION", "KARPENTER_SERVICE", "SYSTEM_NAMESPACE", "CPU_REQUESTS", "MEMORY_LIMIT"}
@@ -149,7 +147,7 @@ def _setting(name: str, value: str) -> Iterator[Finding]:
         yield _finding(shown, Verdict.SAME, "the same variable")
     elif name in IGNORED:
         same = value in ("", IGNORED[name])
-        why = "the default" if same else f"changes nothing here{_place(name)}"
+        why = "the default" if same else "changes nothing here"
         yield _finding(shown, Verdict.SAME if same else Verdict.NO_EFFECT, why)
     else:
         why = "is no setting of ours: give it to ours too, by controller.env, if the AWS SDK needs it"
@@ -160,8 +158,8 @@ def _read(variable: Variable, shown: str, value: str) -> Finding:
     try:
         variable.read(value.strip())
     except ValueError as error:
-        return _finding(shown, Verdict.FIRST, f"{error}{_place(variable.name)}")
-    return _finding(shown, Verdict.SAME, f"the same variable{_place(variable.name)}")
+        return _finding(shown, Verdict.FIRST, f"{error}, {chart_value(variable.name)} in the chart")
+    return _finding(shown, Verdict.SAME, f"the same variable, {chart_value(variable.name)} in the chart")
 
 
 def _refused(name: str, shown: str, value: str) -> Finding:
@@ -189,12 +187,10 @@ def _gates(value: str) -> Iterator[Finding]:
             yield _finding(about, Verdict.NOT_SUPPORTED, "changes nothing here")
 
 
-def _place(name: str) -> str:
-    """Return which value of the chart says a setting."""
+def chart_value(name: str) -> str:
+    """Return which value of the chart says a setting that Karpenter has too."""
     first, *rest = name.lower().split("_")
-    camel = first + "".join(one.capitalize() for one in rest)
-    value = _CHART_VALUES.get(name) or (f"settings.{camel}" if name in _SETTINGS else "")
-    return f", {value} in the chart" if value else ""
+    return _CHART_VALUES.get(name) or f"settings.{first}{''.join(one.capitalize() for one in rest)}"
 
 
 def _finding(about: str, verdict: Verdict, why: str) -> Finding:

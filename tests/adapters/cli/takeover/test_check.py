@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.adapters.cli.api_server import kubeconfig
 from tests.adapters.cli.command import Ran, treenail
@@ -21,6 +22,10 @@ from tests.adapters.cli.takeover.estates import (
     pool,
 )
 from tests.adapters.kubernetes.scripted import Reply, ScriptedServer, status
+from treenail.adapters.cli.takeover.karpenter_settings import chart_value
+from treenail.adapters.settings.settings import VARIABLES
+
+ROOT = Path(__file__).resolve().parents[4]
 
 
 def run(folder: Path, *trees: Tree, output: str = "json", command: str = "check") -> Ran:
@@ -78,7 +83,7 @@ def test_alike_claims_are_one_line_of_the_table(tmp_path: Path) -> None:
         ("BATCH_MAX_DURATION", "soon", "first", "settings.batchMaxDuration in the chart"),
         ("ENABLE_ZONAL_SHIFT", "true", "first", "cannot be followed: zonal shifts"),
         ("ENABLE_ZONAL_SHIFT", "false", "same", "switched off"),
-        ("DISABLE_DRY_RUN", "true", "no effect", "settings.disableDryRun in the chart"),
+        ("DISABLE_DRY_RUN", "true", "no effect", "changes nothing here"),
         ("IGNORE_DRA_REQUESTS", "true", "same", "the default"),
     ],
 )
@@ -91,6 +96,19 @@ def test_each_setting_says_what_becomes_of_it(
     assert (by_variable[0], why in by_variable[1]) == (verdict, True)
     for args in ([f"{flag}={value}"], [flag, value, "--log-level", "debug"]):
         assert found(tmp_path, deployment(args=args))[f"{name}={value}"] == by_variable
+
+
+def test_the_chart_has_each_value_that_is_named() -> None:
+    chart = yaml.safe_load((ROOT / "deploy/chart/values.yaml").read_text())
+    ours = {"CLOUD", "KUBECONFIG", "KUBE_CONTEXT", "SYSTEM_NAMESPACE", "KARPENTER_SERVICE", "STATE_DIRECTORY"}
+    settings = {one.name for one in VARIABLES} - ours
+    named = [chart_value(one) for one in sorted(settings) if not one.startswith(("OTEL_", "WEBHOOK_URL"))]
+
+    for value in named:
+        found = chart
+        for key in value.split("."):
+            assert key in found, value
+            found = found[key]
 
 
 def test_feature_gates_are_told_one_by_one(tmp_path: Path) -> None:
