@@ -77,7 +77,7 @@ def _amount(resource: str, text: str, most: int) -> int | str:
 
 
 def amount(resource: str, quantity: Quantity, at: str, *, most: int = MOST_OF_ONE) -> int:
-    """Read the quantity of `resource` that stands at the path `at`, in the unit `Resources` counts it in.
+    """Read the quantity of `resource` at the path `at`, in the unit `Resources` counts it in.
 
     Raises:
         FieldError: it is no quantity, is negative, or beyond `most`.
@@ -89,7 +89,7 @@ def amount(resource: str, quantity: Quantity, at: str, *, most: int = MOST_OF_ON
 
 
 def resources(quantities: Mapping[str, Quantity], at: str, *, most: int = MOST_OF_ONE) -> Resources:
-    """Read quantities by resource name that stand at the path `at`; see `amount`."""
+    """Read quantities by resource name at the path `at`; see `amount`."""
     return Resources(
         {name: amount(name, text, under(at, name), most=most) for name, text in quantities.items()}
     )
@@ -153,7 +153,7 @@ def check_threshold(value: str, at: str) -> None:
 
 
 def duration(text: str, at: str) -> timedelta:
-    """Read the duration that stands at the path `at`.
+    """Read the duration at the path `at`.
 
     Raises:
         FieldError: it is none, or longer than 292 years.
@@ -165,12 +165,12 @@ def duration(text: str, at: str) -> timedelta:
 
 
 def duration_or_never(text: str, at: str) -> timedelta | None:
-    """Read the duration that stands at the path `at`, None being Never; see `duration`."""
+    """Read the duration at the path `at`, None being Never; see `duration`."""
     return None if text == NEVER else duration(text, at)
 
 
 def seconds(number: int, at: str) -> timedelta:
-    """Read a number of seconds that stands at the path `at`; see `duration`."""
+    """Read a number of seconds at the path `at`; see `duration`."""
     if number > _LONGEST.total_seconds():
         raise FieldError(at, f"{number} is more than 292 years")
     return timedelta(seconds=number)

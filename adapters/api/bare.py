@@ -33,7 +33,7 @@ class _Metadata(TypedDict):
 
 
 def bare(kind: Kind, api_version: str, tree: Any) -> ClusterObject | None:  # noqa: ANN401 (any JSON value)
-    """Return what an object is called, where it stands and how far it has come; None for other kinds.
+    """Return an object with metadata, owner and phase only; None for other kinds.
 
     Fields that are not of the form they should have are as if they were not there.
     """
@@ -51,7 +51,7 @@ def bare(kind: Kind, api_version: str, tree: Any) -> ClusterObject | None:  # no
 
 
 class _Fields:
-    """A tree of JSON, of which each field is asked for by the form it should have."""
+    """A tree of JSON. Each field is read in the form it should have."""
 
     def __init__(self, tree: Any) -> None:  # noqa: ANN401 (any JSON value)
         self._tree: Mapping[str, Any] = tree if isinstance(tree, dict) else {}

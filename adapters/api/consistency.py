@@ -21,7 +21,7 @@ _ONE_KIND = {"Provisioner": "NodePool", "Machine": "NodeClaim"}
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A manifest and what it stands for."""
+    """A manifest and its translation."""
 
     manifest: Manifest
     translation: Translation

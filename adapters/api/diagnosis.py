@@ -18,7 +18,7 @@ _PLAIN_KEY: Final = re.compile(r"\w[\w-]*")
 
 
 def quoted(value: object) -> str:
-    """Return `value` as JSON writes it, or called by what it is where JSON cannot, cut where it is long."""
+    """Return `value` as JSON, or the name of its type if JSON cannot write it; long values are cut."""
     if isinstance(value, set | bytes | date):
         return _called(value)
     text = json.dumps(value, ensure_ascii=False, default=_called)
@@ -26,7 +26,7 @@ def quoted(value: object) -> str:
 
 
 def under(path: str, key: str) -> str:
-    """Return the path of what stands under `key` at `path`."""
+    """Return the path of the value under `key` at `path`."""
     if not path:
         return key
     return f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{key}]"

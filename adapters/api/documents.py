@@ -67,7 +67,7 @@ def _of_file(path: Path | str) -> tuple[Manifest, ...]:
 
 
 def read_text(path: Path | str) -> tuple[str, bytes]:
-    """Return what messages call a file, and what stands in it; "-" is standard input.
+    """Return the name of a file in messages, and its content; "-" is standard input.
 
     Raises:
         ManifestError: it cannot be read.
@@ -93,7 +93,7 @@ def _data(path: Path | str, file: str) -> bytes:
 
 
 def parse_manifests(data: bytes, file: str) -> tuple[Manifest, ...]:
-    """Read the objects of `data`, which stands in `file`; see `read_manifests`."""
+    """Read the objects of `data`, the content of `file`; see `read_manifests`."""
     if not data.strip():
         raise ManifestError(file, "", "", "is empty")
     try:

@@ -22,7 +22,7 @@ class UnknownFieldError(FieldError):
 
 
 class OverLimitError(FieldError):
-    """A request is above the limit that stands beside it."""
+    """A request is above its limit."""
 
 
 class ManifestError(Exception):

@@ -26,7 +26,7 @@ H = TypeVar("H", bound=Header)
 
 
 class Headed(msgspec.Struct, Generic[H]):
-    """An object of which nothing but its header is read."""
+    """An object; only its header is read."""
 
     metadata: H
 

@@ -17,7 +17,7 @@ from treenail.domain.model.events import ObjectRef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """An object at one resource version: what it stands for, or why that is not to be understood."""
+    """An object at one resource version: its translation, or why it cannot be read."""
 
     uid: str
     name: str
@@ -27,7 +27,7 @@ class Item:
 
     @property
     def known(self) -> tuple[ClusterObject, ...]:
-        """What is known of it, be it understood or read in part."""
+        """The objects known of it, read in whole or in part."""
         if self.aside is None:
             return self.objects
         return () if self.aside.partly is None else (self.aside.partly,)
@@ -36,7 +36,7 @@ class Item:
 class Items:
     """Reads the objects of one kind of the API. Pods of one template share their spec, over all that is read.
 
-    `kind` is what such an object is first of all. A Provisioner may stand for a node class besides.
+    `kind` is the main kind of such an object. A Provisioner may also contain a node class.
     """
 
     def __init__(self, api_version: str, name: str, kind: Kind, reading: Reading) -> None:

@@ -62,7 +62,7 @@ M = TypeVar("M", bound=models.Model)
 
 @dataclass(frozen=True, slots=True)
 class ApiKind(Generic[M]):
-    """A kind in one version: its typed model, and what an object of it stands for."""
+    """A kind in one version: its typed model, and the translation of its objects."""
 
     api_version: str
     name: str
@@ -71,7 +71,7 @@ class ApiKind(Generic[M]):
     namespaced: bool = False
 
     def read(self, content: models.Content, reading: Reading) -> Translation:
-        """Return what the object stands for; FieldError says what is wrong with it."""
+        """Return the translation of the object; FieldError says what is wrong with it."""
         return self.translate(models.read(self.model, content), reading)
 
 
@@ -105,7 +105,7 @@ _ALL: Final[tuple[ApiKind[Any], ...]] = (
 )
 for _kind in _ALL:
     models.prepare(_kind.model)
-# Kinds of Kubernetes' own, by group, that stand in manifests beside ours and say nothing about pods or nodes.
+# Kubernetes' own kinds, by group, that are common in manifests and are not about pods or nodes.
 _PASSED_OVER: Final[Mapping[str, frozenset[str]]] = {
     "": frozenset({"Endpoints", "Event", "Secret", "Service", "ServiceAccount"}),
     "admissionregistration.k8s.io": frozenset(
@@ -132,7 +132,7 @@ def passed_over(api_version: str, name: str) -> bool:
 
 
 def kind_of(api_version: str, name: str) -> ApiKind[Any]:
-    """Return the kind `name` of `api_version`; FieldError says which there are where that is none of them."""
+    """Return the kind `name` of `api_version`; FieldError lists the known ones if that is unknown."""
     found = KINDS.get((api_version, name))
     if found is not None:
         return found

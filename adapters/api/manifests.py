@@ -36,7 +36,7 @@ __all__ = [
 
 
 def decode(manifest: Manifest) -> tuple[ApiObject, ...]:
-    """Return what one manifest stands for: a Provisioner with a provider within is a pool and a node class.
+    """Return the translation of a manifest: a Provisioner with a provider is a pool and a node class.
 
     Raises:
         ManifestError: something is wrong with the object, taken by itself.
@@ -53,7 +53,7 @@ def decode_all(
     at: datetime = LONG_AGO,
     specs: PodSpecs | None = None,
 ) -> Decoded:
-    """Return what all manifests stand for, checked as a set; see `decode`.
+    """Return the translation of all manifests, checked as a set; see `decode`.
 
     `at` is when an object is taken to be created that does not say. Decode what belongs together with one
     `specs`, so that pods with equal specs share one.

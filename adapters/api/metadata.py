@@ -119,7 +119,7 @@ class ObjectMeta(TemplateMetadata):
 
 
 class StrictObjectMeta(ObjectMeta, forbid_unknown_fields=True):
-    """The metadata of an object of ours, with what the API server adds and nobody reads."""
+    """The metadata of an object of ours, with fields of the API server that are not read."""
 
     generate_name: str = ""
     self_link: str = ""

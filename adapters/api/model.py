@@ -59,7 +59,7 @@ def _decoder(model: type[M]) -> msgspec.json.Decoder[M]:
 
 
 def read(model: type[M], content: Content) -> M:
-    """Read JSON text, or the mapping that some YAML stands for, as `model`.
+    """Read JSON text, or a mapping read from YAML, as `model`.
 
     As for the API server, a field that is null is one that is not there.
 

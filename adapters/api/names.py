@@ -54,7 +54,7 @@ def is_native(resource: str) -> bool:
 
 
 def domain_of(key: str) -> str:
-    """Return what stands before the "/" of a label key, "" where there is none."""
+    """Return the prefix of a label key, before the "/"; "" if there is none."""
     return key.rpartition("/")[0]
 
 

@@ -39,9 +39,9 @@ _GONE: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class InPart:
-    """What an object is as far as it can be read, and what is wrong with it; "" where that does not matter.
+    """The readable part of an object, and what is wrong with it; "" where that does not matter.
 
-    It is None for kinds of which a part would say nothing.
+    The part is None for kinds that are useless in part.
     """
 
     object: ClusterObject | None
@@ -124,7 +124,7 @@ def _least_that_may_go(way: list[tuple[Any, Any, bool]]) -> tuple[Any, Any]:
 
 
 def _meant(field: str, value: Any) -> Any:  # noqa: ANN401
-    """Return what stands for a value beyond what we count with, `_GONE` where something else is wrong."""
+    """Return the substitute for a value beyond our range, `_GONE` if something else is wrong."""
     if field in _ENDLESS and _DURATION.fullmatch(str(value)):
         return _ENDLESS[field]
     if _AMOUNTS.match(field):

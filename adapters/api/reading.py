@@ -26,7 +26,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Translation:
-    """What an object of the API stands for: mostly one object, two for a Provisioner with a provider.
+    """The translation of an object of the API: mostly one object, two for a Provisioner with a provider.
 
     `not_acted_on` are paths of fields it sets that are accepted though not acted on.
     """

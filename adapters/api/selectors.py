@@ -102,7 +102,7 @@ class NodeSelectorModel(Model):
 
 
 def node_expression(key: str, operator: str, values: Sequence[str], at: str) -> Expression:
-    """Return one line of what is demanded of a node's labels.
+    """Return a node selector requirement from one expression.
 
     The API server takes values that no label can have, and bounds that are no numbers. A node meets
     neither, and has none of the values that are excluded.
@@ -166,7 +166,7 @@ class StrictTaintModel(TaintModel, kw_only=True, forbid_unknown_fields=True):
 
 
 def taints(models: Sequence[TaintModel], at: str) -> tuple[Taint, ...]:
-    """Return the taints that stand at the path `at`; FieldError says what is wrong with one."""
+    """Return the taints at the path `at`; FieldError says what is wrong with one."""
     for n, model in enumerate(models):
         check_key(model.key, f"{at}[{n}].key")
         check_value(model.value, f"{at}[{n}].value")

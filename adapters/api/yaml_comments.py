@@ -29,7 +29,7 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a field or an item stands in a text: its beginning, and the node of its value."""
+    """The position of a field or an item in a text: its beginning, and the node of its value."""
 
     path: Path
     index: int

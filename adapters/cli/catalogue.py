@@ -53,7 +53,7 @@ def catalogue(
 ) -> None:
     """List EC2's instance types in us-east-1: labels, capacity, overhead, allocatable and prices.
 
-    Spot prices are not known without AWS: the on-demand price stands in for them.
+    Spot prices are not known without AWS: the on-demand price is shown for them.
     """
     node_class = NodeClass(
         ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default"),

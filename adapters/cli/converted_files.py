@@ -79,7 +79,7 @@ def source_file(path: Path | str) -> SourceFile:
 
 
 def source_of(name: str, data: bytes) -> SourceFile:
-    """Return what stands in `data`; see `source_file`."""
+    """Return the parts of `data`; see `source_file`."""
     manifests = parse_manifests(data, name)
     text = data.decode("utf-8-sig")
     if text.startswith("%"):

@@ -24,7 +24,7 @@ from treenail.domain.model.instants import read_instant
 
 _LONGEST_SECONDS: Final = 60.0
 _FIRST_ANSWER_SECONDS: Final = 10.0
-# What a promise on a node in use would hold for, which nobody here waits for.
+# How long a promise on a node in use lasts; nothing here waits for it.
 _PROMISE_LASTS: Final = timedelta(seconds=20)
 _MOST_EVENTS: Final = 500
 _PODS: Final = ("Pod",)

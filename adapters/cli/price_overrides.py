@@ -34,5 +34,5 @@ def own_prices(file: Path | None) -> PriceOverrides:
 
 
 def warn_of_idle(file: Path | None, overrides: PriceOverrides, types: Collection[InstanceType]) -> None:
-    """Warn on stderr of each override that is about none of `types`: a name may be mistyped."""
+    """Warn on stderr of each override that matches none of `types`: a name may be mistyped."""
     warn(f"{file}: overrides[{n}]: is about no instance type there is" for n in overrides.idle(types))

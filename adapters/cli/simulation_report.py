@@ -34,7 +34,7 @@ def as_json(simulation: Simulation, seconds: list[float]) -> dict[str, object]:
 
 
 def _existing(simulation: Simulation, names: dict[str, str]) -> dict[str, list[str]]:
-    """Return the pods that go onto nodes that are there, by node, all sorted."""
+    """Return the pods that go to existing nodes, by node, all sorted."""
     found: dict[str, list[str]] = {}
     for uid, existing_node in simulation.plan.nominations.items():
         found.setdefault(simulation.node_of(existing_node), []).append(names[uid])

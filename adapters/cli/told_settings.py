@@ -16,7 +16,7 @@ from treenail.adapters.settings.sources import SettingError
 def told_by(decoded: Decoded, manifests: Sequence[Manifest]) -> Settings:
     """Return what the ConfigMap `karpenter-global-settings` says, where it is among the manifests.
 
-    `decoded` is what the manifests stand for.
+    `decoded` is the translation of the manifests.
 
     Raises:
         BadInputError: a value cannot be read or followed.

@@ -123,7 +123,7 @@ class Controller:
         self._ends.put(None)
 
     def failed(self, error: BaseException) -> None:
-        """Take in that something happened which nobody expected: the process ends."""
+        """Take in an unexpected exception: the process ends."""
         self._ends.put(error)
         self._arm(_LAST_RESORT_SECONDS)
 
@@ -185,7 +185,7 @@ class Controller:
         self._candidacy.stand(self.threads, self._runtime())
 
     def _lead(self) -> None:
-        """Have the actors begin, as after a restart: all they go by stands in the API server."""
+        """Start the actors, as after a restart: they need only what the API server says."""
         outside = self._outside
         if self._system is not None or outside is None:
             return

@@ -20,7 +20,7 @@ class Ground:
 
     `dated` hears what time it is at the API server, with each of its answers. `congested` says that the
     actors have enough to do, `interruptions_congested` that those have who hear of interruptions. `failed`
-    is for exceptions that nobody expected. `tenure` is asked before each call that changes something.
+    gets unexpected exceptions. `tenure` is asked before each call that changes something.
     """
 
     settings: Settings

@@ -53,5 +53,5 @@ def class_of(action: str) -> str:
 
 
 def purpose_of(action: str) -> Purpose:
-    """Return what a call of an action is for, where nobody says."""
+    """Return the default purpose of an action's calls."""
     return _PURPOSES.get(action, Purpose.PROVISIONING)

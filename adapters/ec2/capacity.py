@@ -43,7 +43,7 @@ class NodeSizing:
 def capacity_of(
     record: TypeRecord, node: NodeSettings, cluster: NodeSizing, *, learned_memory: int | None = None
 ) -> Resources:
-    """Return what a node has. Resources that the type has none of are left out.
+    """Return the capacity of a node. Resources that the type does not have are left out.
 
     `learned_memory` (bytes) is what nodes of the type were seen to have; it replaces our estimate.
     """

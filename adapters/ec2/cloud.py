@@ -55,7 +55,7 @@ _EXISTING: Final = matching("instance-state-name", _STATES)
 
 
 class LearningNodeClasses(NodeClasses, Protocol):
-    """Node classes that say how they stand, and take in what their nodes turn out to be."""
+    """Status of node classes, and what was learned of their nodes."""
 
     def node_class_status(self, node_class: NodeClass) -> NodeClassStatus: ...
     def learn(self, observation: CapacityObserved) -> bool: ...
@@ -155,7 +155,7 @@ class EC2Cloud:
             self._listing.outdate()
 
     def launched_by(self, token: str) -> tuple[Instance, ...]:
-        """Return the instances tagged with `token`, as far as they are visible yet, sorted by id.
+        """Return the instances tagged with `token` that are visible yet, sorted by id.
 
         Raises:
             UnavailableError, TooManyRequestsError, InvalidError: as `CallRetries` says.
@@ -244,7 +244,7 @@ class EC2Cloud:
         self._profiles.release(node_class)
 
     def collect_profiles(self, node_classes: Collection[NodeClass]) -> tuple[str, ...]:
-        """Delete this cluster's instance profiles that nobody needs, and return their names, sorted.
+        """Delete this cluster's instance profiles that are not needed, and return their names, sorted.
 
         Raises:
             UnavailableError, TooManyRequestsError, InvalidError: as `CallRetries` says; some may be deleted.
@@ -252,7 +252,7 @@ class EC2Cloud:
         return self._profiles.collect(node_classes, self._borne())
 
     def _borne(self) -> frozenset[str]:
-        """Return the names of the instance profiles that instances of the cluster bear."""
+        """Return the names of the instance profiles of instances of the cluster."""
         filters = [matching(f"tag:{CLUSTER_TAG}", (self._cluster_name,)), _EXISTING]
         arns = (
             instance.get("IamInstanceProfile", {}).get("Arn", "") for instance in self._instances(filters)
@@ -260,7 +260,7 @@ class EC2Cloud:
         return frozenset(arn.rpartition("/")[2] for arn in arns)
 
     def _list(self) -> tuple[Instance, ...]:
-        # Instances of the cluster that somebody else keeps bear its tag too.
+        # Instances of the cluster that others manage have its tag too.
         listed = self._describe(matching("tag-key", OURS))
         self._templates.tidy(idle=not listed)
         return listed

@@ -17,7 +17,7 @@ STRATEGIES: Final = ("cluster", "partition", "spread")
 
 
 class _Described(msgspec.Struct, rename="pascal", frozen=True):
-    """An object of the API, of which only the fields named are read."""
+    """An object of the API; only the fields named are read."""
 
 
 class _Memory(_Described, frozen=True):

@@ -166,7 +166,7 @@ class LiveCatalogue:
         )
 
     def node_class_status(self, node_class: NodeClass) -> NodeClassStatus:
-        """Return what the selectors of `node_class` find, and how each stands."""
+        """Return what the selectors of `node_class` find, with their conditions."""
         return node_class_status_of(
             node_class,
             subnets=self._subnets,

@@ -138,7 +138,7 @@ class ClusterFacts:
     """What a node must be told of its cluster.
 
     `certificate_authority` is PEM in base64; `version` is as "1.34"; `service_cidr` is the range of the
-    cluster's services, of IPv4 or IPv6, and empty where nobody could tell.
+    cluster's services, of IPv4 or IPv6, and empty if it is unknown.
     """
 
     name: str

@@ -53,7 +53,7 @@ def _monthly(device: BlockDevice, usual_size: int) -> float:
 
 
 def _tiered(amount: int | None, tiers: Tiers) -> float:
-    """Return what an amount costs of which each unit beyond so many costs so much, up to the next tier."""
+    """Return the cost of an amount by tiers: each has the units it begins at, and a price per unit."""
     ends = [*(above for above, _ in tiers[1:]), inf]
     return sum(
         max(min(amount or 0, end) - above, 0) * price

@@ -178,7 +178,7 @@ class Rehearsal:
         """Let time pass until `condition` holds; it is looked at four times a virtual second.
 
         Raises:
-            AssertionError: it does not hold `within` that time; the message tells how things stand.
+            AssertionError: it does not hold `within` that time; the message has a summary.
         """
         end = self.seconds + _span(within)
         while not condition():
@@ -211,7 +211,7 @@ class Rehearsal:
         return decoded
 
     def _new_namespaces(self, decoded: Decoded) -> tuple[Namespace, ...]:
-        """Return the namespaces that manifests live in and that nobody has written."""
+        """Return the namespaces that manifests use and that are not among them."""
         there = {one.name for one in (*self.cluster.objects(Namespace), *decoded.namespaces)}
         return tuple(one for one in namespaces_of(decoded) if one.name not in there)
 
@@ -322,7 +322,7 @@ class Rehearsal:
         self.timeline.add("ClockStepped", {"of": "cluster", "seconds": seconds})
         self.cluster.step_clock(seconds)
 
-    # --- how things stand
+    # --- the present state
 
     def pods(self, namespace: str | None = None) -> tuple[Pod, ...]:
         """Return the pods, less those of DaemonSets."""
@@ -362,7 +362,7 @@ class Rehearsal:
         return [(str(one.attributes[attribute]), one.context.trace_id) for one in spans]
 
     def summary(self) -> str:
-        """Return in one line how things stand."""
+        """Return a summary of the present state in one line."""
         pods = self.pods()
         pending = [p.key for p in pods if not p.node_name]
         return (

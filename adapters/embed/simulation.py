@@ -67,7 +67,7 @@ class FixedCatalogue:
         return self._types
 
     def volume_cost(self, node_class: NodeClass | None) -> float:
-        """Return what the volumes cost that the class maps: of others nobody knows."""
+        """Return the cost of the volumes that the class maps: others are unknown."""
         return 0.0 if node_class is None else written_volume_cost(node_class)
 
 

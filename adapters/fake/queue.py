@@ -76,7 +76,7 @@ class FakeQueue:
         self._settings = settings or QueueSettings()
         self._to: Ref[QueueMessage] | None = None
         self._held: dict[str, _Held] = {}
-        # Ready to be received, but nobody is there: an ordered set.
+        # Ready to be received, but no receiver waits: an ordered set.
         self._waiting: dict[str, None] = {}
         self._receipts: dict[str, str] = {}
         # Until then there is no such queue, in monotonic seconds.
@@ -99,7 +99,7 @@ class FakeQueue:
         return known
 
     def backlog(self) -> tuple[str, ...]:
-        """Return the bodies of the messages nobody has deleted yet, oldest first."""
+        """Return the bodies of the messages that are not deleted yet, oldest first."""
         self._drop_old()
         return tuple(held.body for held in self._held.values())
 

@@ -36,7 +36,7 @@ class ApiCalls:
         self._sender = sender
 
     def read(self, path: str) -> bytes:
-        """Return the object at `path`, as it stands in the store."""
+        """Return the object at `path`, as it is in the store."""
         return self._send("GET", path, None, _JSON)
 
     def create(self, path: str, body: Tree) -> bytes:

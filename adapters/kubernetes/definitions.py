@@ -159,7 +159,7 @@ class Definitions:
         self._merge(definition, "", {"spec": {"versions": versions}})
 
     def stores_only(self, definition: Definition, version: str) -> None:
-        """Note that no object of a definition stands in another version any more."""
+        """Note that no object of a definition is stored in another version any more."""
         self._merge(definition, "status", {"status": {"storedVersions": [version]}})
 
     def _merge(self, definition: Definition, subresource: str, patch: Tree) -> None:

@@ -32,7 +32,7 @@ class ExpiredError(PortError):
 
 
 class ForbiddenError(UnavailableError):
-    """We may not do that: whoever runs the cluster must allow it. Until then it is as if nobody answered."""
+    """A missing permission, which the cluster's operator must give. Until then it counts as no answer."""
 
 
 class ThrottledError(TooManyRequestsError):

@@ -46,7 +46,7 @@ _LONGEST_NAME: Final = 253
 
 
 def new_event(event: ClusterEvent, at: datetime, count: int = 1) -> Tree:
-    """Return the v1 Event to create, of what came so often by now.
+    """Return the v1 Event to create, with its count so far.
 
     Of core v1, not events.k8s.io/v1: they are two views of one object, but only this one may be counted
     without an instance and an action that say nothing here. Its name follows from when and what, so that no

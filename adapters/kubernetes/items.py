@@ -14,7 +14,7 @@ from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.node_pools import NodePool
 
-# What an object is first of all. A Provisioner may stand for a node class besides.
+# The main kind of an object. A Provisioner may also contain a node class.
 KINDS: Final[Mapping[Resource, Kind]] = {
     known.POD: Kind.POD,
     known.NODE: Kind.NODE,

@@ -86,7 +86,7 @@ class Lister:
         self._attended.close()
 
     def read(self) -> tuple[str, bool]:
-        """Read all, and return the revision as of which it was read, and whether the store was put back.
+        """Read all; return the revision of the list, and whether the store was restored to an older state.
 
         Raises:
             PortError: it could not be read to its end. Then nothing of it is taken in.
@@ -141,7 +141,7 @@ class Lister:
             for line in stream:
                 version = self._take(read_event(line, self._asked), listing) if line.strip() else ""
                 if version:
-                    # There is more to come that nobody reads: the connection is of no more use.
+                    # The rest of the answer is not read, so the connection cannot be reused.
                     stream.close()
                     return version
         raise UnavailableError(f"{self._asked}: the list ended early")

@@ -55,7 +55,7 @@ class _Watch:
 class KubernetesReader:
     """The `ClusterReader` of a real cluster: a thread for each resource, and one that tells.
 
-    `congested` tells that the listener has enough to do; `failed` hears of an exception nobody expected,
+    `congested` tells that the listener has enough to do; `failed` gets unexpected exceptions,
     `forbidden` of each list that is refused us without which nothing is told. It is asked for again: whoever
     runs the cluster may allow it meanwhile. `uniform` is the dice. All are called from all threads.
     """
@@ -91,7 +91,7 @@ class KubernetesReader:
     # --- watching
 
     def warm(self) -> None:
-        """Read and watch all there is from now on, so that whoever is fed later is told of it at once."""
+        """Read and watch everything from now on, so that a later listener gets it at once."""
         self._warmed()
 
     def _warmed(self) -> _Watch:
@@ -250,7 +250,7 @@ class KubernetesReader:
         return tuple(sorted(found, key=lambda c: c.name))
 
     def list_nodes(self) -> tuple[Node, ...]:
-        """Return all nodes there are now, by name, each as far as it can be read."""
+        """Return all nodes by name, each with the fields that can be read."""
         found = [node for item in self._all(NODE) or () for node in _only(Node, item)]
         return tuple(sorted(found, key=lambda n: n.name))
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A kind of one version, as it stands in the API server's paths."""
+    """A kind of one version, as in the API server's paths."""
 
     kind: str
     api_version: str

@@ -124,7 +124,7 @@ class Stored:
             raise ConflictError(f"{self.resource} {name} is at version {self.version}, not {version}")
 
     def value(self, of: type[T]) -> T:
-        """Return what the object stands for, as far as it can be read.
+        """Return the translation of the object, with the fields that can be read.
 
         Raises:
             InvalidError: it says something that is not understood, and a part of it would say nothing.

@@ -132,7 +132,7 @@ class _Attachments:
 
 
 class VolumeAttachments:
-    """Watches attachments from when somebody asks until nobody has asked for a while: nobody does for long.
+    """Watches attachments only while they are asked for, and for a while after.
 
     So the server hears as much of us whether one node drains or a hundred. `watch` makes a watcher, and
     `start` has it run on a thread of its own. Any thread may ask.

@@ -47,7 +47,7 @@ class _Objects:
 
 @dataclass(slots=True)
 class _Pending:
-    """A fact to be told. `news` is one about an object that nobody was told of yet."""
+    """A fact to be published. `news` is the first one about an object."""
 
     fact: ClusterFact
     news: bool
@@ -169,7 +169,7 @@ class WatchStore:
         with self.wake:
             return bool(self._resources[resource].items)
 
-    # --- what is to be told
+    # --- facts to publish
 
     @property
     def complete(self) -> bool:
@@ -276,7 +276,7 @@ class WatchStore:
         return self._resources[resource].items.values() if resource in self._resources else ()
 
     def _hide(self, item: Item) -> None:
-        """Set a Provisioner aside whose name a NodePool has: nobody could tell what a claim belongs to.
+        """Set a Provisioner aside that has the name of a NodePool: the owner of a claim would be unclear.
 
         A node class within it stays, for the claims that there are.
         """
@@ -304,7 +304,7 @@ class WatchStore:
 
 
 def _says_the_same(aside: ObjectSetAside, before: ObjectSetAside) -> bool:
-    """Return whether nobody need be told again that an object is set aside."""
+    """Return whether it was published already that an object is set aside."""
     if aside.problem != before.problem or aside.kind in _WRITTEN_TO:
         return False
     return aside.partly is None or says_the_same(aside.partly, before.partly)
@@ -327,7 +327,7 @@ def _keys(item: Item | None) -> dict[_Key, None]:
 
 
 def _to_list(items: Collection[Item]) -> Iterator[ClusterObject]:
-    """Yield the objects that a full list holds: of what is set aside only what nothing is wrong with."""
+    """Yield the objects of a full list: of those set aside, only the ones without an error."""
     for item in items:
         aside = item.aside
         for thing in item.objects:

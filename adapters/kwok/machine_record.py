@@ -20,7 +20,7 @@ TERMINATED: Final = "treenail.sh/kwok-terminated"
 
 
 class MachineRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What was bought, under which token, by a request of which digest. Price in US dollars per hour."""
+    """A bought machine, with the token and the digest of its request. Price in US dollars per hour."""
 
     token: str
     digest: str
@@ -39,7 +39,7 @@ _DECODER: Final = msgspec.json.Decoder(MachineRecord)
 
 
 def record_of(node: Node) -> MachineRecord | None:
-    """Return what a node says of its machine; None where it is none of ours, or was tampered with."""
+    """Return the record of a node's machine; None if it is not ours, or was tampered with."""
     try:
         return _DECODER.decode(node.annotations.get(MACHINE, ""))
     except msgspec.DecodeError:

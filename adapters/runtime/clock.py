@@ -80,7 +80,7 @@ class SteadyClock:
             )
 
     def look(self) -> None:
-        """Notice where the machine's clock was set, though nobody asks for it; say how far it is off."""
+        """Check whether the machine's clock was set, and record how far it is off."""
         self.now()
         with self._lock:
             off = self._time.off_by

@@ -53,7 +53,7 @@ class _Queue:
 
 
 class WaitingCalls:
-    """The calls to one port, of which `most` may be under way at once. Not safe for threads by itself."""
+    """The calls to one port; `most` may run at once. Not safe for threads by itself."""
 
     def __init__(self, most: int) -> None:
         self.number = 0

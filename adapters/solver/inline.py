@@ -20,7 +20,7 @@ class InlineSolver:
             return pack(problem)
 
     def cancel(self, problem: Problem) -> None:
-        """Do nothing: on one thread nobody can say so while it is being solved."""
+        """Do nothing: on one thread no call can come while a problem is being solved."""
 
     def advise(self, problem: Problem, plan: PackingPlan) -> PackingPlan:
         """Return `plan`, the one for `problem`, with what would help those it refuses."""

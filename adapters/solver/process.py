@@ -38,7 +38,7 @@ class SolverLostError(Exception):
 
 
 class SolverDefectError(Exception):
-    """Packing failed in a way nobody expected. The text is the trace from the packer's process."""
+    """Packing failed unexpectedly. The text is the trace from the packer's process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ class WorkerSolver:
 
         Raises:
             UnavailableError: the process was lost or cancelled, or took too long; nothing was decided.
-            SolverDefectError: packing failed in a way nobody expected.
+            SolverDefectError: packing failed unexpectedly.
         """
         with self._solving:
             self.start()
@@ -200,7 +200,7 @@ class _Worker:
         return self._process.returncode
 
     def begin(self) -> None:
-        """Be ready for the next problem: what is to be given up from now on is that."""
+        """Be ready for the next problem: from now on a cancellation is about that one."""
         with self._lock:
             self._written = self._unwanted = False
             self.why = ""

@@ -54,7 +54,7 @@ class ProblemWriter:
         """Write `problem`, as long as it is `wanted`; return whether it was written to its end.
 
         Raises:
-            OSError: nobody reads.
+            OSError: the other end is closed.
         """
         pickler = _pickler(self._stream, {InstanceType: self._name})
         fresh, forget = self._number(problem)
@@ -129,7 +129,7 @@ class ProblemReader:
 
 @dataclass(frozen=True, slots=True)
 class SolverFailure:
-    """No plan: packing failed in a way nobody expected, as `trace` says."""
+    """No plan: packing failed unexpectedly, as `trace` says."""
 
     trace: str
 
@@ -146,7 +146,7 @@ def write_plan(answer: Answer, stream: IO[bytes]) -> None:
     """Write the answer to a problem.
 
     Raises:
-        OSError: nobody reads.
+        OSError: the other end is closed.
     """
     pickler = _pickler(stream)
     plan = answer if isinstance(answer, PackingPlan) else PackingPlan()
@@ -255,7 +255,7 @@ def _getter(kind: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _restore(kind: type[T], values: tuple[Any, ...]) -> T:
-    """Make an object of what `_getter` took out of one, without its checks: they were made once."""
+    """Make an object from the values of `_getter`, without its checks: they were made once."""
     made = object.__new__(kind)
     for name, value in zip(_names(kind), values, strict=True):
         object.__setattr__(made, name, value)

@@ -64,7 +64,7 @@ class _GaveUp(BaseException):
 
 
 class _Desk:
-    """Solves problem after problem, and gives one up when a signal says so, be it begun or about to be."""
+    """Solves problem after problem. A signal cancels the present one, even if it has not begun yet."""
 
     def __init__(self) -> None:
         self._solving = False

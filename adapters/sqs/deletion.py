@@ -64,7 +64,7 @@ class Deletion:
         return problem
 
     def _try(self, receipts: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-        """Return what is to be tried again, and why."""
+        """Return the messages to retry, and why."""
         entries = [{"Id": str(n), "ReceiptHandle": receipt} for n, receipt in enumerate(receipts)]
         try:
             url = self._url.find(self._client)

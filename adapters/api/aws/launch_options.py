@@ -55,7 +55,7 @@ class BlockDeviceMappingModel(StrictModel):
 
 
 def block_devices(models: Sequence[BlockDeviceMappingModel], at: str) -> tuple[BlockDevice, ...]:
-    """Return the block devices that stand at the path `at`; FieldError says what is wrong with one."""
+    """Return the block devices at the path `at`; FieldError says what is wrong with one."""
     if sum(m.root_volume for m in models) > 1:
         raise FieldError(at, "only one may have rootVolume")
     return tuple(_block_device(m, f"{at}[{n}]") for n, m in enumerate(models))

@@ -62,7 +62,7 @@ class NetworkInterfaceModel(StrictModel, kw_only=True):
 
 
 def network_interfaces(models: Sequence[NetworkInterfaceModel], at: str) -> tuple[NetworkInterface, ...]:
-    """Return the interfaces that stand at the path `at`, sorted; FieldError says what is wrong with them."""
+    """Return the interfaces at the path `at`, sorted; FieldError says what is wrong with them."""
     found = [model.value for model in models]
     if found and NetworkInterface(0, 0) not in found:
         raise FieldError(at, "needs one of interfaceType interface with networkCardIndex 0 and deviceIndex 0")

@@ -48,7 +48,7 @@ class SecurityGroupTermModel(StrictModel):
 
 
 class AmiTermModel(StrictModel):
-    """Images by what EC2 knows of them, by an alias or by an SSM parameter."""
+    """Images by id, name, owner or tags, by an alias or by an SSM parameter."""
 
     tags: Tags | None = None
     id: ImageId | None = None
@@ -68,7 +68,7 @@ class CapacityReservationTermModel(StrictModel):
 
 
 def subnet_terms(models: Sequence[SubnetTermModel], at: str) -> tuple[SelectorTerm, ...]:
-    """Return the alternatives that stand at the path `at`; FieldError says what is wrong with them.
+    """Return the alternatives at the path `at`; FieldError says what is wrong with them.
 
     As Karpenter's rule has it, an id beside tags is only wrong where every term has that.
     """
@@ -82,7 +82,7 @@ def subnet_terms(models: Sequence[SubnetTermModel], at: str) -> tuple[SelectorTe
 
 
 def security_group_terms(models: Sequence[SecurityGroupTermModel], at: str) -> tuple[SelectorTerm, ...]:
-    """Return the alternatives that stand at the path `at`; see `subnet_terms`."""
+    """Return the alternatives at the path `at`; see `subnet_terms`."""
     for n, model in enumerate(models):
         _check_tags(model.tags, f"{at}[{n}].tags")
         if not model.tags and not model.id and not model.name:
@@ -95,7 +95,7 @@ def security_group_terms(models: Sequence[SecurityGroupTermModel], at: str) -> t
 
 
 def reservation_terms(models: Sequence[CapacityReservationTermModel], at: str) -> tuple[SelectorTerm, ...]:
-    """Return the alternatives that stand at the path `at`; see `subnet_terms`."""
+    """Return the alternatives at the path `at`; see `subnet_terms`."""
     for n, model in enumerate(models):
         _check_tags(model.tags, f"{at}[{n}].tags")
         if not model.tags and not model.id and not model.instance_match_criteria:
@@ -114,7 +114,7 @@ def reservation_terms(models: Sequence[CapacityReservationTermModel], at: str) -
 
 
 def ami_terms(models: Sequence[AmiTermModel], at: str) -> tuple[SelectorTerm, ...]:
-    """Return the alternatives that stand at the path `at`; FieldError says what is wrong with one."""
+    """Return the alternatives at the path `at`; FieldError says what is wrong with one."""
     for n, model in enumerate(models):
         _check_ami_term(model, f"{at}[{n}]")
     if len(models) > 1 and any(m.alias for m in models):

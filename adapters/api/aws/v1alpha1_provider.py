@@ -1,4 +1,4 @@
-"""The provider of v1alpha1, which stands in an AWSNodeTemplate or within a Provisioner."""
+"""The provider of v1alpha1: the spec of an AWSNodeTemplate, or a part of a Provisioner."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def provider(
     user_data: str = "",
     detailed_monitoring: bool = False,
 ) -> NodeClass:
-    """Return the node class that stands at the path `at`; FieldError says what is wrong with it."""
+    """Return the node class at the path `at`; FieldError says what is wrong with it."""
     model.check(at)
     return NodeClass(
         ref=ref,

@@ -36,7 +36,7 @@ BetaFamily: TypeAlias = Literal[
 
 
 class BetaAmiTermModel(StrictModel):
-    """Images by what EC2 knows of them."""
+    """Images by id, name, owner or tags."""
 
     tags: Tags | None = None
     id: ImageId | None = None

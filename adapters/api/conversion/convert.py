@@ -45,7 +45,7 @@ _KINDS: Final[Mapping[str, _Ways]] = {
     "EC2NodeClass": _Ways("karpenter.k8s.aws", {V1: node_class_to_v1, V1BETA1: node_class_to_v1beta1}),
 }
 _OTHER: Final = {V1: V1BETA1, V1BETA1: V1}
-# By the version an object stands in, the annotation that keeps what only the other one can say.
+# By the version of an object, the annotation for fields that only the other version has.
 _KEPT: Final = {V1: V1BETA1_FIELDS, V1BETA1: V1_FIELDS}
 
 
@@ -108,7 +108,7 @@ def _renamed(made: Tree, to: str) -> None:
 
 
 def called(document: Mapping[str, Any]) -> str:
-    """Return "NodePool default", as far as the object says it."""
+    """Return "NodePool default", or the part of it that the object says."""
     kind, metadata = document.get("kind"), document.get("metadata")
     name = metadata.get("name") if isinstance(metadata, Mapping) else None
     return f"{kind if isinstance(kind, str) else 'object'} {name or ''}".rstrip()

@@ -61,7 +61,7 @@ _SERVERS: Final = (
     "selfLink",
     "uid",
 )
-# What kubectl notes, and the hashes that a controller gives: of what is made they would be wrong.
+# Annotations of kubectl, and hashes of a controller: on the converted object they would be wrong.
 _HASHES: Final = (
     NODEPOOL_HASH,
     PROVISIONER_HASH,

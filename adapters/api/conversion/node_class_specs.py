@@ -27,7 +27,7 @@ _UBUNTU: Final = AmiFamily.UBUNTU.value
 _AL2: Final = AmiFamily.AL2.value
 # Families of v1beta1 whose images an alias of v1 names.
 _BY_ALIAS: Final = frozenset({"AL2", "AL2023", "Bottlerocket", "Windows2019", "Windows2022"})
-# What Karpenter writes into a node class of v1 for one of Ubuntu, and in the annotation by what word.
+# Karpenter's form of an Ubuntu node class in v1, and the word in its annotation.
 FAMILY_WORD: Final = "amiFamily"
 DEVICES_WORD: Final = "blockDeviceMappings"
 NO_TERMS_WORD: Final = "incompatible"

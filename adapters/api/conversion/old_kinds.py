@@ -38,7 +38,7 @@ _COPIED_TO_CLASSES: Final = (
 
 
 def node_pool_of(provisioner: Mapping[str, Any]) -> Tree:
-    """Return the NodePool of v1beta1 that a Provisioner stands for; it is not changed.
+    """Return the NodePool of v1beta1 for a Provisioner, which is not changed.
 
     What Provisioners mean without saying it is said: their default requirements, that nothing expires or is
     consolidated unless asked for, and that any number of nodes may go at a time.
@@ -71,7 +71,7 @@ def node_pool_of(provisioner: Mapping[str, Any]) -> Tree:
 
 
 def node_class_of(template: Mapping[str, Any]) -> Tree:
-    """Return the EC2NodeClass of v1beta1 that an AWSNodeTemplate stands for; it is not changed.
+    """Return the EC2NodeClass of v1beta1 for an AWSNodeTemplate, which is not changed.
 
     Raises:
         FieldError: it says what no EC2NodeClass can, such as a launch template.
@@ -174,7 +174,7 @@ def _images(terms: tuple[SelectorTerm, ...]) -> Iterator[Tree]:
 
 
 def leaves_out_beside_ids(selector: Mapping[str, Any]) -> bool:
-    """Return whether a selector of images names ids beside what an id cannot stand beside in v1beta1."""
+    """Return whether a selector of images has ids and keys that v1beta1 does not allow beside ids."""
     return bool(selector.keys() & IDS) and not selector.keys() <= IDS
 
 

@@ -46,7 +46,7 @@ def _between(found: object, original: object, path: list[Step]) -> Iterator[Diff
 
 
 def put_back(tree: Tree, several: Sequence[object], at: str) -> None:
-    """Put `several` differences back into `tree`; `at` names where they stand.
+    """Put `several` differences back into `tree`; `at` is where they were read.
 
     Raises:
         FieldError: one of them is none.

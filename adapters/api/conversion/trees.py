@@ -13,7 +13,7 @@ def mapping(parent: Tree, key: str, at: str) -> Tree:
     """Return the mapping under `key`, an empty one that is not in `parent` where there is none.
 
     Raises:
-        FieldError: what stands there is no mapping; `at` is the path of the parent.
+        FieldError: the value there is no mapping; `at` is the path of the parent.
     """
     found = parent.get(key)
     if found is None:

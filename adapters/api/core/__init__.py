@@ -1,1 +1,1 @@
-"""Kubernetes' own kinds, as far as they matter to scheduling. Fields we do not know are ignored."""
+"""Kubernetes' own kinds: the fields that matter to scheduling. Other fields are ignored."""

@@ -127,7 +127,7 @@ class ClaimVolumeModel(Model, kw_only=True):
 
 
 class EphemeralClaimSpecModel(Model):
-    """What a claim on storage asks for, as far as an ephemeral one matters."""
+    """The spec of a claim on storage: the fields that matter for ephemeral ones."""
 
     storage_class_name: str | None = None
 

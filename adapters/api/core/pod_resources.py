@@ -25,7 +25,7 @@ _ONE_POD = Resources({PODS: 1})
 def effective(spec: PodSpecModel, at: str) -> tuple[Resources, Resources]:
     """Return effective requests, one of `pods` included, and effective limits; zeros are left out.
 
-    Init containers run one after the other beside the sidecars that stand before them; all others run
+    Init containers run one after the other beside the sidecars before them; all others run
     together. What the pod as a whole asks for replaces the sum of its containers; overhead comes on top.
 
     Raises:

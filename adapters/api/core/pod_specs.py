@@ -46,7 +46,7 @@ class PodSpecs:
         self._encoder = json.Encoder()
 
     def of(self, model: PodSpecModel, at: str = "spec", *, restart: Sequence[RestartPolicy] = ()) -> PodSpec:
-        """Return the spec that stands at the path `at`; `restart` are the policies allowed, if not all.
+        """Return the spec at the path `at`; `restart` are the policies allowed, if not all.
 
         The model loses what differs between pods of one template and says nothing about where a pod
         may run: its node's name, and volumes that are neither claims nor disks.

@@ -23,7 +23,7 @@ _PHASES: Final = frozenset(Phase)
 
 
 class PodStatusModel(Model):
-    """Where a pod stands. Unknown is a pod whose node is lost: for all we know it runs.
+    """The phase of a pod. Unknown is a pod whose node is lost: it may still run.
 
     So does one in a phase that we do not know.
     """
@@ -51,7 +51,7 @@ class PodModel(CoreObject, kw_only=True):
 
 
 def pod(model: PodModel, reading: Reading) -> Translation:
-    """Return the pod; FieldError says what is wrong with it. One that nobody has seen is named by its key."""
+    """Return the pod; FieldError says what is wrong with it. Without a uid it is named by its key."""
     meta, status = model.metadata, model.status
     meta.validate()
     namespace = meta.namespace or "default"

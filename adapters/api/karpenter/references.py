@@ -70,7 +70,7 @@ class ProviderRefModel(StrictModel, kw_only=True):
 
 
 def provider_of(provisioner: str) -> NodeClassRef:
-    """Return the reference to the provider that stands within a Provisioner itself."""
+    """Return the reference to the provider within a Provisioner itself."""
     return NodeClassRef("karpenter.sh", "Provisioner", provisioner)
 
 

@@ -61,7 +61,7 @@ class Read:
 
 
 def of_pool(models: Sequence[AnyRequirement], at: str, generation: Generation) -> Read:
-    """Return the requirements of a pool that stand at the path `at`.
+    """Return the requirements of a pool at the path `at`.
 
     Raises:
         FieldError: one breaks a rule of the API, or asks for a label that is restricted.
@@ -78,7 +78,7 @@ def of_pool(models: Sequence[AnyRequirement], at: str, generation: Generation) -
 
 
 def of_claim(models: Sequence[AnyRequirement], at: str) -> Requirements:
-    """Return the requirements of a claim that stand at the path `at`.
+    """Return the requirements of a claim at the path `at`.
 
     What pools may not ask for, claims may; and a bound that came from a pod may be below zero.
 

@@ -82,7 +82,7 @@ class ProvisionerModel(StrictObject, kw_only=True):
 
 
 def provisioner(model: ProvisionerModel, _reading: Reading) -> Translation:
-    """Return the pool, and the node class where a provider stands within the Provisioner.
+    """Return the pool, and the node class if the Provisioner contains a provider.
 
     Raises:
         FieldError: something is wrong with it.

@@ -30,7 +30,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """Rules, and keywords of the schema, for what stands at one path."""
+    """Rules, and keywords of the schema, for the value at one path."""
 
     rules: Sequence[Rule] = ()
     keywords: Mapping[str, Any] = field(default_factory=dict)
@@ -87,7 +87,7 @@ def _named(at: Tree, step: str) -> Tree:
 
 
 def paths(schema: Tree, at: str = "") -> Iterator[tuple[str, Tree]]:
-    """Yield every path of `schema` with what stands there, itself first."""
+    """Yield every path of `schema` with the schema there, itself first."""
     yield at, schema
     for name, below_it in schema.get("properties", {}).items():
         yield from paths(below_it, f"{at}.{name}" if at else name)

@@ -58,7 +58,7 @@ def taints(several: Iterable[Taint]) -> list[Tree]:
 
 
 def conditions(several: Iterable[Condition], names: Mapping[str, str] | None = None) -> list[Tree]:
-    """Write conditions in their order, those in `names` under the name that stands there."""
+    """Write conditions in their order, those in `names` under the name given there."""
     return [
         said(
             type=(names or {}).get(c.type, c.type),

@@ -20,7 +20,7 @@ _LONGEST_LINE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How a value was written before, and the value that this stood for."""
+    """The former text of a value, and the value it meant."""
 
     node: yaml.Node
     value: object
@@ -78,7 +78,7 @@ def _same(one: object, other: object) -> bool:
 
 
 def _is_indented(node: yaml.Node) -> bool:
-    """Return whether `node` holds a list in block style that stands further in than its key."""
+    """Return whether `node` holds a list in block style that is indented more than its key."""
     if not isinstance(node, yaml.MappingNode):
         return False
     return any(

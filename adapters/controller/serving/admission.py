@@ -73,7 +73,7 @@ def first_to_close(rivals: Iterable[S], *, since: float) -> S | None:
     unfinished = [each for each in rivals if each.stage in _UNFINISHED]
     idle = [each for each in rivals if each.stage is Stage.IDLE]
     group = unfinished if len(unfinished) >= len(idle) else idle
-    # Only now, so that those who have just come do not count as none beside one that has long been idle.
+    # Only now, so that a connection that has just come counts, even beside one that was idle for long.
     settled = [each for each in group if each.since <= since]
     count = Counter(each.source for each in settled)
     return min(settled, key=lambda each: (-count[each.source], each.since, each.number), default=None)

@@ -29,13 +29,13 @@ class Channel(Protocol):
         ...
 
     def sealed(self, data: bytes) -> None:
-        """Add plain bytes to what is to be sent."""
+        """Add plain bytes to the bytes to send."""
 
     def close(self) -> None:
-        """Add word of the end to what is to be sent."""
+        """Add word of the end to the bytes to send."""
 
     def outgoing(self) -> bytes:
-        """Return what is to be sent, once."""
+        """Return the bytes to send, once."""
         ...
 
 
@@ -59,7 +59,7 @@ class Plain:
         """Say nothing: the end of the connection says it."""
 
     def outgoing(self) -> bytes:
-        """Return what is to be sent, once."""
+        """Return the bytes to send, once."""
         out, self._out = self._out, b""
         return out
 
@@ -103,7 +103,7 @@ class Tls:
             self._tls.unwrap()
 
     def outgoing(self) -> bytes:
-        """Return what is to be sent, once."""
+        """Return the bytes to send, once."""
         return self._out.read()
 
 

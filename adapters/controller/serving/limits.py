@@ -60,7 +60,7 @@ def descriptors() -> int:
 
 
 def source_of(host: str) -> str:
-    """Return by what connections of one origin are counted: an address of IPv4, or a network of IPv6."""
+    """Return the key by which connections of one origin are counted: an IPv4 address or an IPv6 network."""
     address = ip_address(host.partition("%")[0])
     if not isinstance(address, IPv6Address):
         return str(address)

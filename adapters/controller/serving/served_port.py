@@ -37,7 +37,7 @@ class ServedPort:
     """Serves `service` on all addresses, IPv6 and IPv4, until `stop`. Port 0 is one that is free.
 
     `channel` makes the channel of a new connection; where it returns None, that is closed at once. `failed`
-    hears of exceptions that nobody expected, `lost` once a minute of connections that had to be closed.
+    gets unexpected exceptions, `lost` once a minute of connections that had to be closed.
 
     One thread has all connections: nobody's slowness is another's. Another answers, one request at a time:
     the interpreter has one processor, and more at a time would keep the actors from their turns.

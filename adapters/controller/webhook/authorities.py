@@ -44,7 +44,7 @@ class Authorities:
 
     @property
     def bundle(self) -> bytes:
-        """All of their certificates, PEM, for whoever is to trust what they vouch for."""
+        """All of their certificates, PEM, for clients that should trust what they sign."""
         return self.newest.pem + b"".join(self.older)
 
     def trusted_by(self, bundle: bytes) -> bool:

@@ -21,7 +21,7 @@ _LAST_SHARE: Final = 3
 
 
 class UnreadableError(Exception):
-    """That is no certificate with its key. The text says nothing of what it holds."""
+    """That is no certificate with its key. The text gives nothing of it away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Certificate:
     issuer: bytes = field(default=b"", repr=False)
 
     def ended(self, now: datetime) -> bool:
-        """Whether nobody may trust it any more."""
+        """Whether it has expired."""
         return now >= self.until
 
     def due(self, now: datetime) -> bool:

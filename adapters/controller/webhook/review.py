@@ -39,7 +39,7 @@ def answer(body: bytes, defect: Callable[[Exception], None]) -> bytes:
     """Return the ConversionReview, as JSON, that answers the one in `body`.
 
     Where one object cannot be converted none is, and the result is a Failure whose message names the object
-    and the field. `defect` hears of exceptions that nobody expected: they too are that object's failure.
+    and the field. `defect` gets unexpected exceptions: they too are that object's failure.
 
     Raises:
         NotAReviewError: `body` is no ConversionReview of apiextensions.k8s.io/v1 with a request.

@@ -38,7 +38,7 @@ class ConversionServer:
     """Answers conversions at `PATH` until `stop`. Port 0 is one that is free.
 
     `answer` is `review.answer`: it is called once at a time, whoever asks. `present` gives the certificate;
-    before that, connections are closed at once. `failed` hears of exceptions that nobody expected, `lost` of
+    before that, connections are closed at once. `failed` gets unexpected exceptions, `lost` of
     connections that had to be closed.
 
     Raises:

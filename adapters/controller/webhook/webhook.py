@@ -35,7 +35,7 @@ _END_SECONDS: Final = 2.0
 class Webhook:
     """Serves conversions, and keeps being trusted, until `stop`.
 
-    `upkeep` is what looks after it; `failed` hears of exceptions that nobody expected of it.
+    `upkeep` is what looks after it; `failed` gets unexpected exceptions of it.
     """
 
     def __init__(

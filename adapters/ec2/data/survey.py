@@ -37,7 +37,7 @@ def survey(aws: Aws, caches: AnswerCaches, *, spot: bool) -> Survey:
     it is shipped.
 
     Raises:
-        PortError: a question had no answer. Nothing that was known before stands in.
+        PortError: a call got no answer. Older answers are not used instead.
     """
     return Survey(
         region=aws.clients.region,

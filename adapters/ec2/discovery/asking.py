@@ -49,7 +49,7 @@ def matching(name: str, values: Iterable[str]) -> FilterTypeDef:
 
 
 def bearing(tags: Iterable[tuple[str, str]]) -> list[FilterTypeDef]:
-    """Return the filters for what bears all of `tags`, where "*" is any value."""
+    """Return the filters for resources with all of `tags`, where "*" is any value."""
     return [
         matching("tag-key", (key,)) if value == "*" else matching(f"tag:{key}", (value,))
         for key, value in tags

@@ -25,7 +25,7 @@ _EARLIEST: Final = 0.9
 
 
 def unheard(_message: str, /, **_fields: object) -> None:
-    """Tell nobody."""
+    """Drop a log line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Remembered(Generic[K, V]):
             return kept is not None and self._now() + ahead < kept.fresh_until
 
     def last(self, key: K) -> V | None:
-        """Return the last answer for `key`, or what stood in for it, however old; None before any."""
+        """Return the last answer for `key`, or its stand-in, however old; None before any."""
         with self._lock:
             kept = self._kept.get(key)
             return None if kept is None else kept.value
@@ -138,7 +138,7 @@ class Remembered(Generic[K, V]):
             self._kept.pop(key, None)
 
     def _fly(self, key: K, kept: _Kept[V] | None, flight: Future[V]) -> None:
-        """Fetch an answer, and give it to all who wait for it: whatever happens, nobody waits for ever."""
+        """Fetch an answer, and give it, or the error, to all threads that wait for it."""
         try:
             result = self._fetched(key, kept)
         except BaseException as error:

@@ -76,7 +76,7 @@ class CapacityReservations:
 
 
 def described_reservations(aws: Aws, ids: Sequence[str], now: datetime) -> tuple[CapacityReservation, ...]:
-    """Return those of the reservations that there are, as they stand `now`.
+    """Return the reservations that exist, in their state at `now`.
 
     Raises:
         PortError: they could not be looked up.

@@ -165,7 +165,7 @@ def _labels(described: ImageTypeDef) -> tuple[tuple[str, str], ...]:
 
 
 def _check_aliases(node_class: NodeClass, wanted: _Wanted) -> None:
-    """Refuse aliases of images that AWS does not make for the version, however the parameters stand."""
+    """Refuse aliases of images that AWS does not make for the version, whatever the parameters say."""
     for term in wanted.terms:
         family = _FAMILIES.get(term.alias.partition("@")[0].lower())
         why = unpublished(family, wanted.kubernetes) if family else ""

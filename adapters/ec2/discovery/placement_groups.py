@@ -32,7 +32,7 @@ class PlacementGroups:
         """Return the group that instances of a node class are launched into, None where it names none.
 
         Raises:
-            NodeClassNotReadyError: there is none of that name or id, or it is not available.
+            NodeClassNotReadyError: no group has that name or id, or it is not available.
             PortError: it could not be looked up.
         """
         term = node_class.placement_group

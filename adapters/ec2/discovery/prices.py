@@ -53,7 +53,7 @@ class _Product(msgspec.Struct, frozen=True):
 
 
 class _Listed(msgspec.Struct, frozen=True):
-    """An item of the price list, of which only the fields named are read."""
+    """An item of the price list; only the fields named are read."""
 
     product: _Product = _Product()
     terms: _Terms = _Terms()
@@ -86,7 +86,7 @@ class OnDemand(Regional[OnDemandPrices]):
         return not self._listed or super().fresh(ahead=ahead)
 
     def current(self) -> OnDemandPrices:
-        """Return the last prices that were read, or those that stand in for them. Asks nobody."""
+        """Return the last prices that were read, or their stand-ins. Asks AWS nothing."""
         return self._prices
 
     def last(self) -> OnDemandPrices | None:
@@ -146,7 +146,7 @@ class Spot(Regional[SpotPrices]):
         super().__init__(aws, caches, "spot prices", retry_seconds=_RETRY_SECONDS, stand_in=self._prices)
 
     def current(self) -> SpotPrices:
-        """Return the last prices that were read, none before that. Asks nobody."""
+        """Return the last prices that were read, none before that. Asks AWS nothing."""
         return self._prices
 
     def _find(self, _region: str) -> SpotPrices:

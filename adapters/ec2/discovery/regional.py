@@ -46,7 +46,7 @@ class Regional(ABC, Generic[V]):
         """Return the answer; one that would be old in `ahead` seconds is looked up anew.
 
         Raises:
-            PortError: it could not be looked up, and nothing stands in.
+            PortError: it could not be looked up, and there is no stand-in.
         """
         return self._found.get(self._region, ahead=ahead)
 

@@ -45,7 +45,7 @@ class FreeAddresses:
         return by_zone
 
     def left(self, subnet: Subnet) -> int:
-        """Return how many addresses a subnet has left, as far as we know; less than none where too few."""
+        """Return how many addresses a subnet has left, as far as we know; negative if too many are taken."""
         with self._lock:
             return self._left(subnet)
 

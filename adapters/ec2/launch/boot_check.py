@@ -31,7 +31,7 @@ class BootCheck:
         )
 
     def check(self, node_class: NodeClass, kubelet: Kubelet) -> None:
-        """Return where user data can be made, or where nobody can tell now.
+        """Return if user data can be made, or if that is unknown now.
 
         Raises:
             NodeClassNotReadyError: it cannot be made, as `user_data` says.

@@ -165,7 +165,7 @@ def _mounting(node_class: NodeClass) -> dict[str, Any]:
 
 
 def _binds_by_itself(node_class: NodeClass) -> bool:
-    """Return whether all images of the class are new enough to; of images without an alias nobody knows."""
+    """Return whether all images of the class are new enough for it; unknown without an alias."""
     aliases = [term.alias for term in node_class.ami_terms]
     if not aliases:
         return True  # the latest

@@ -14,7 +14,7 @@ _IPV6: Final = 6
 
 
 def dns_addresses(cluster: ClusterFacts, settings: KubeletSettings) -> tuple[str, ...]:
-    """Return what the kubelet's settings say, or else the address EKS gives; none where nobody could tell.
+    """Return the addresses of the kubelet's settings, or else the one of EKS; none if it is unknown.
 
     Raises:
         ValueError: one is no address.

@@ -129,7 +129,7 @@ def fleet_call(
     call says in which order they are wanted.
 
     Raises:
-        InvalidError: it would bear more tags than EC2 takes.
+        InvalidError: it would have more tags than EC2 takes.
         NodeClassNotReadyError: as `template_for` does.
     """
     own = request.node_class.launch_template
@@ -202,7 +202,7 @@ def _override(choice: Choice, ranks: Mapping[Override, float]) -> FleetLaunchTem
     override: FleetLaunchTemplateOverridesRequestTypeDef = {
         "InstanceType": choice.override.instance_type,  # type: ignore[typeddict-item]
         "SubnetId": choice.subnet_id,
-        # The subnet says it too, but this way it stands in errors.
+        # The subnet implies it too, but this way it is in errors.
         "AvailabilityZone": choice.override.zone,
     }
     if choice.image_id:
@@ -230,7 +230,7 @@ def _parameters(
             specification("volume", machines),
         ],
     }
-    # Prices are not in the call: they move, and what moves should not stand in a call made again.
+    # Prices are not in the call: they change, and a repeated call must be the same.
     if request.capacity_type == labels.SPOT:
         parameters["SpotOptions"] = {
             "AllocationStrategy": "capacity-optimized-prioritized" if ranked else "price-capacity-optimized"

@@ -43,13 +43,13 @@ def cpu_options(nested_virtualization: str) -> LaunchTemplateCpuOptionsRequestTy
 
 
 def block_devices(node_class: NodeClass) -> list[LaunchTemplateBlockDeviceMappingRequestTypeDef]:
-    """Return the disks: as the class has them, or else as its family usually does; none if nobody knows."""
+    """Return the disks of the class, or else the default ones of its family; none if they are unknown."""
     devices = node_class.block_devices or usual_devices(node_class.ami_family)
     return [{"DeviceName": device.device_name, "Ebs": _volume(device)} for device in devices]
 
 
 def usual_devices(family: AmiFamily) -> tuple[BlockDevice, ...]:
-    """Return the disks of a class that maps none; none where nobody knows."""
+    """Return the disks of a class that maps none; none if it is unknown."""
     traits = TRAITS[family]
     if traits.pods_device is None:
         return ()

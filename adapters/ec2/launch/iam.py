@@ -16,7 +16,7 @@ from treenail.domain.model.errors import NotFoundError, UnavailableError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredProfile:
-    """An instance profile as IAM has it; it bears one role at most."""
+    """An instance profile as IAM has it, with one role at most."""
 
     name: str
     path: str
@@ -50,7 +50,7 @@ class Iam:
         self._aws.retries.call("iam", "CreateInstanceProfile", make)
 
     def add_role(self, name: str, role: str) -> bool:
-        """Have a profile bear a role; return whether there is such a role.
+        """Add a role to a profile; return whether there is such a role.
 
         Raises:
             UnavailableError: also where the profile, which was just made, is not to be seen yet.
@@ -68,7 +68,7 @@ class Iam:
         return True
 
     def remove_role(self, name: str, role: str) -> None:
-        """Have a profile bear a role no more; one that is gone does not matter."""
+        """Remove a role from a profile; one that is gone does not matter."""
         remove = partial(
             self._aws.clients.iam.remove_role_from_instance_profile, InstanceProfileName=name, RoleName=role
         )

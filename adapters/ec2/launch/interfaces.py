@@ -23,7 +23,7 @@ def interfaces(
 ) -> Iterator[LaunchTemplateInstanceNetworkInterfaceSpecificationRequestTypeDef]:
     """Yield the interfaces of the class, or else one, or as many fabric adapters as are asked for.
 
-    Groups stand in each of them: EC2 takes none beside interfaces.
+    Each has the security groups: EC2 allows none beside interfaces.
     """
     own = node_class.network_interfaces
     # Of adapters each card has one. The first card has the first device; on others that number is kept free.

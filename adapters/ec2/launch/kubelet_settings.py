@@ -38,7 +38,7 @@ class KubeletSettings:
         return f"--node-labels={self._labels()}"
 
     def config(self) -> dict[str, object]:
-        """Return the fields of a KubeletConfiguration; what nobody set is left out."""
+        """Return the fields of a KubeletConfiguration; fields that are not set are left out."""
         kubelet = self.kubelet
         fields: dict[str, object] = {
             "maxPods": self.max_pods,

@@ -21,7 +21,7 @@ def nodeadm(node_class: NodeClass, cluster: ClusterFacts, settings: KubeletSetti
     """Return the user's parts and then ours: nodeadm merges them in that order, and the last one wins.
 
     Raises:
-        NodeClassNotReadyError: nobody could tell the range of the cluster's services.
+        NodeClassNotReadyError: the range of the cluster's services is unknown.
         ValueError: the user's own data cannot be taken apart.
     """
     if not cluster.service_cidr:

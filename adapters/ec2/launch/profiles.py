@@ -49,7 +49,7 @@ class Profiles:
         self._default = default
         self._isolated = isolated
         self._lock = Lock()
-        # One change in IAM at a time; nobody who has a profile waits for it.
+        # One change in IAM at a time; a class that has its profile does not wait for it.
         self._changing = Lock()
         self._made: TTLCache[str, None] = TTLCache(_MOST_KEPT, _KNOWN_SECONDS, timer=clock.monotonic)
         self._no_role: TTLCache[str, None] = TTLCache(_MOST_KEPT, _NO_ROLE_SECONDS, timer=clock.monotonic)
@@ -86,7 +86,7 @@ class Profiles:
                 self._delete(profile)
 
     def collect(self, node_classes: Collection[NodeClass], borne: Collection[str]) -> tuple[str, ...]:
-        """Delete this cluster's profiles that nobody needs, and return their names, sorted.
+        """Delete this cluster's profiles that are not needed, and return their names, sorted.
 
         `borne` are those that instances bear. What was made or needed within the last hour stays.
 

@@ -34,7 +34,7 @@ def _lines(*texts: str) -> Iterator[str]:
 
 
 def _theirs(user_data: str) -> tuple[str, str]:
-    """Return the user's commands, and what is to stand after the block, such as <persist>."""
+    """Return the user's commands, and the text to put after the block, such as <persist>."""
     tags = _TAGS.findall(user_data)
     if not tags:
         return user_data, ""

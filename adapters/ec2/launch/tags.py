@@ -48,7 +48,7 @@ def machine_tags(request: FleetRequest) -> dict[str, str]:
 
 
 def template_tags(request: FleetRequest) -> dict[str, str]:
-    """Return the tags of what many calls share."""
+    """Return the tags of resources that many calls share."""
     shared = {key: value for key, value in request.tags.items() if key != LAUNCH_TAG}
     return {**shared, NODE_CLASS_TAG: request.node_class.ref.name}
 

@@ -123,7 +123,7 @@ class NodeAccount:
 
 
 class Accounts:
-    """The accounts of all nodes, and the history of which of them changed."""
+    """The accounts of all nodes, and the history of their changes."""
 
     def __init__(self, store: Store) -> None:
         self.by_name: dict[str, NodeAccount] = {}
@@ -141,7 +141,7 @@ class Accounts:
         return () if account is None else tuple(account.pods.values())
 
     def present(self) -> Iterable[NodeAccount]:
-        """Return the accounts of nodes that are there."""
+        """Return the accounts of nodes that exist."""
         return (account for account in self.by_name.values() if account.node is not None)
 
     def _account(self, name: str) -> NodeAccount:

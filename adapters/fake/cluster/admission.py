@@ -36,14 +36,14 @@ T = TypeVar("T", bound=ApiObject)
 
 
 class Admission:
-    """Checks what is to be kept, and completes it as the cluster's defaults say."""
+    """Checks objects before they are stored, and fills in the cluster's defaults."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._priorities = Priorities(store)
 
     def admit(self, thing: T, known: ApiObject | None) -> T:
-        """Return what is to be kept of `thing`, in place of `known`.
+        """Return `thing` as it is stored in place of `known`.
 
         Raises:
             InvalidError: it could not be; the message names the object and the field.

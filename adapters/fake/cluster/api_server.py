@@ -36,7 +36,7 @@ class ApiServer:
     # --- any object
 
     def apply(self, thing: T) -> T:
-        """Create an object, or change the one of its name as far as its kind allows.
+        """Create an object, or change the one of its name if its kind allows that.
 
         Raises:
             InvalidError: it could not be.

@@ -153,7 +153,7 @@ class Census:
         return tuple(t for t in self._terms if t.selection.selects(namespace, of, self.labels_of))
 
     def labels_of(self, namespace: str) -> Mapping[str, str]:
-        """Return the labels of a namespace: of one nobody has made, that of its name."""
+        """Return the labels of a namespace: of one that does not exist, that of its name."""
         return self._namespaces.get(namespace) or {NAME_LABEL: namespace}
 
     # --- keeping up

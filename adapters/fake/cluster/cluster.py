@@ -90,7 +90,7 @@ class FakeCluster:
     # --- for users
 
     def apply(self, *objects: ApiObject) -> None:
-        """Create each object, or change the one of its name as far as its kind allows.
+        """Create each object, or change the one of its name if its kind allows that.
 
         Those that others refer to go first, whatever their order. The server gives uids where there are none,
         revisions and times of creation.
@@ -192,7 +192,7 @@ class FakeCluster:
         return self._server.statuses.annotations(about)
 
     def class_generation(self, about: ObjectRef) -> int:
-        """Return of which generation of its node class the conditions of a pool tell, 0 where they do not."""
+        """Return the generation of the node class that a pool's conditions are about, 0 if unknown."""
         return self._server.statuses.class_generation(about)
 
     def meaning(self, about: ObjectRef) -> NodeClassMeaning | None:

@@ -42,7 +42,7 @@ class Machine:
 class Kubelets:
     """The kubelets of all machines that are up.
 
-    A node that nobody joined is run as if one had, unless it was made early: then its machine is awaited.
+    A node without a machine is run as if it had one, unless it was made early: then the machine is awaited.
     """
 
     def __init__(self, plane: ControlPlane, accounts: Accounts, server: ApiServer) -> None:

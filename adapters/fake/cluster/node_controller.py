@@ -88,7 +88,7 @@ class NodeController:
             self._find_lost(name, uid)
 
     def _collect(self, name: str) -> None:
-        """Delete the pods of a node that is no more: nobody will end them."""
+        """Delete the pods of a node that is gone: no kubelet will end them."""
         if self._plane.store.find(("Node", name)) is None:
             for pod in self._accounts.pods_on(name):
                 self._plane.store.remove(address_of(pod))

@@ -24,7 +24,7 @@ def pod_called(store: Store, namespace: str, name: str, uid: str) -> Pod:
 
 
 def bind(store: Store, pod: Pod, node_name: str) -> Pod:
-    """Give a pod its node. As in the API, nobody looks whether there is such a node.
+    """Bind a pod to a node. As in the API, it is not checked that the node exists.
 
     Raises:
         ConflictError: it has one, or is being deleted, or is not to be scheduled yet.
@@ -41,7 +41,7 @@ def bind(store: Store, pod: Pod, node_name: str) -> Pod:
 def delete(store: Store, pod: Pod, grace_seconds: int) -> None:
     """Delete a pod: at once where nothing runs or no grace is given, else by its kubelet.
 
-    As in the API, a deleting pod bears the time its grace ends, which may only come nearer.
+    As in the API, a pod being deleted has the time at which its grace ends, which can only get earlier.
     """
     if not pod.node_name or pod.terminal or grace_seconds <= 0:
         store.remove(address_of(pod))

@@ -77,7 +77,7 @@ class Statuses:
         return self._of(about).conditions
 
     def class_generation(self, about: ObjectRef) -> int:
-        """Return of which generation of its node class the conditions of a pool tell, 0 where they do not."""
+        """Return the generation of the node class that a pool's conditions are about, 0 if unknown."""
         return self._of(about).class_generation
 
     def meaning(self, about: ObjectRef) -> NodeClassMeaning | None:

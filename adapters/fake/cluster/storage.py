@@ -48,7 +48,7 @@ class Storage:
         plane.store.listen(self._pod_changed, Kind.POD)
 
     def hindrance(self, pod: Pod) -> Hindrance:
-        """Return what tells whether the volumes of `pod` can be reached from a node, as things stand."""
+        """Return a function that says whether a node can reach the volumes of `pod` now."""
         needs = self._resolver.needs((pod,))[pod.uid]
 
         def check(account: NodeAccount) -> str:

@@ -49,7 +49,7 @@ class Broken:
 class Store:
     """Objects by address. Every write gets the next revision and is told to the listeners, in order.
 
-    Listeners may write; what they write is told when all have heard of what they wrote for.
+    Listeners may write. Their writes are told after all have heard of the change before.
     """
 
     def __init__(self, *, clock: Clock, dice: random.Random) -> None:
@@ -144,7 +144,7 @@ class Store:
         return stored
 
     def put(self, thing: T) -> T:
-        """Keep `thing` in place of what it was. One that is to go, and has nothing to wait for, goes."""
+        """Store `thing` in place of its former state. If it is being deleted without finalizers, it goes."""
         address = address_of(thing)
         before = self._objects[address[0]][address[1]]
         self.revision += 1

@@ -156,7 +156,7 @@ class _Apart:
 
 
 class Topology:
-    """Where pods of equal needs may go, as things stand when it is asked.
+    """The domains where pods of equal needs may go, at the time of the question.
 
     `keys` are the labels that decide for many nodes at once; what a node's own name decides comes extra.
     """

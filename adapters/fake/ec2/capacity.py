@@ -13,7 +13,7 @@ ANY: Final = "*"
 
 
 class Pool(NamedTuple):
-    """What capacity is counted by. In a pattern, "*" stands for any."""
+    """The key by which capacity is counted. In a pattern, "*" is any."""
 
     capacity_type: str
     instance_type: str
@@ -58,13 +58,13 @@ class CapacityPools:
         self._in_use[pool] -= 1
 
     def run_out(self, pattern: Pool, until: float | None) -> None:
-        """Have nothing left in the pools of `pattern` until monotonic second `until`, or for good."""
+        """Set the pools of `pattern` to 0 until monotonic second `until`, or for good."""
         now = self._agenda.monotonic()
         self._shortages = [s for s in self._shortages if s.until > now]
         self._shortages.append(_Shortage(pattern, inf if until is None else until))
 
     def limit(self, pattern: Pool, most: int) -> None:
-        """Have at most so many instances at a time in each pool of `pattern`."""
+        """Allow at most so many instances at a time in each pool of `pattern`."""
         if most < 0:
             raise ValueError(f"a pool cannot hold {most} instances")
         self._limits[pattern] = most

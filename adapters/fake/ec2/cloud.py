@@ -147,7 +147,7 @@ class FakeEC2:
         return answer
 
     def launched_by(self, token: str) -> tuple[Instance, ...]:
-        """Return the instances tagged with `token`, as far as they are visible yet.
+        """Return the instances tagged with `token` that are visible yet.
 
         Raises:
             UnavailableError, TooManyRequestsError: no answer, or a rate limit.
@@ -212,7 +212,7 @@ class FakeEC2:
         self._node_class_statuses.release(node_class)
 
     def collect_profiles(self, node_classes: Collection[NodeClass]) -> tuple[str, ...]:
-        """Delete the instance profiles that nobody needs, and return their names."""
+        """Delete the instance profiles that are not needed, and return their names."""
         return self._node_class_statuses.collect(node_classes)
 
     def _admit(self, api: str, resources: int = 1) -> None:
@@ -345,7 +345,7 @@ class FakeEC2:
         """Let nodes that boot from now on have less than was promised in these ways, and in no others."""
         self._sizes.set_shortfalls(*shortfalls)
 
-    # --- for users: how things stand
+    # --- for users: the present state
 
     @property
     def calls(self) -> Mapping[str, int]:

@@ -29,7 +29,7 @@ class Image:
 class Images:
     """The images there are. Published ones are made up as they are asked for, with ids that stay.
 
-    Names and tags that no added image bears are taken as borne by images nobody told us of, one per
+    Names and tags that no added image has are assumed to belong to other images, one per
     architecture; an id must be that of an added image.
     """
 

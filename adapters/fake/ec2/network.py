@@ -18,7 +18,7 @@ _KEPT: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subnet:
-    """A subnet. Where `tags` is None it bears whatever name and tags a selector asks for."""
+    """A subnet. Where `tags` is None it has whatever name and tags a selector asks for."""
 
     id: str
     zone: str
@@ -29,7 +29,7 @@ class Subnet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecurityGroup:
-    """A security group. Where `tags` is None it bears whatever name and tags a selector asks for."""
+    """A security group. Where `tags` is None it has whatever name and tags a selector asks for."""
 
     id: str
     name: str = ""
@@ -69,7 +69,7 @@ class _Addresses:
         return self._size - len(self._taken)
 
     def take(self) -> str:
-        """Return an address, of which there must be one, and keep it taken."""
+        """Take an address and return it. There must be a free one."""
         while True:
             address = str(self._network[_KEPT_FIRST + self._next])
             self._next = (self._next + 1) % self._size
@@ -156,7 +156,7 @@ class Vpc:
         return self._addresses[subnet.id].free
 
     def roomiest(self, subnets: Iterable[Subnet], zone: str) -> Subnet | None:
-        """Return the subnet of a zone with the most free addresses; None where the zone has none of these."""
+        """Return which of these subnets in a zone has the most free addresses; None if none is there."""
         return min(
             (subnet for subnet in subnets if subnet.zone == zone),
             key=lambda subnet: (-self.free(subnet), subnet.id),

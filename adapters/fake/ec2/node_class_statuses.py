@@ -34,7 +34,7 @@ class NodeClassStatuses:
         self._cluster = cluster
 
     def of(self, node_class: NodeClass) -> NodeClassStatus:
-        """Return what a node class means, and how each part stands."""
+        """Return what a node class selects, with a condition for each part."""
         region = self._region
         return status_of(
             node_class,
@@ -57,12 +57,12 @@ class NodeClassStatuses:
         self._region.profiles.release(node_class)
 
     def collect(self, node_classes: Collection[NodeClass]) -> tuple[str, ...]:
-        """Delete the profiles that nobody needs, and return their names."""
+        """Delete the profiles that are not needed, and return their names."""
         self._admit(DELETE_INSTANCE_PROFILE)
         return self._region.profiles.collect(node_classes, self._borne())
 
     def _borne(self) -> frozenset[str]:
-        """Return the profiles that instances of the cluster bear."""
+        """Return the profiles of instances of the cluster."""
         return frozenset(
             self._region.profiles.name_of(machine.request.node_class)
             for machine in self._region.machines.all()

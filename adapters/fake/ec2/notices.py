@@ -18,7 +18,7 @@ _RETIREMENT = "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED"
 
 
 class Notices:
-    """Tells of instances through the queue; where there is none, it tells nobody."""
+    """Sends events about instances to the queue; without a queue, nowhere."""
 
     def __init__(
         self, clock: Clock, dice: random.Random, queue: FakeQueue | None, *, region: str, account: str

@@ -30,14 +30,14 @@ class OutsideEvents:
     def run_out(
         self, instance_type: str, zone: str, capacity_type: str | None = None, until: float | None = None
     ) -> None:
-        """Have nothing left of a type ("*" is any) in a zone ("*") and way of buying (None).
+        """Set the capacity of a type ("*" is any) in a zone ("*") and capacity type (None) to 0.
 
         `until` is a monotonic second; None is for good, or until `restock`.
         """
         self._region.pools.run_out(Pool(capacity_type or ANY, instance_type, zone), until)
 
     def limit(self, instance_type: str, zone: str, capacity_type: str | None = None, *, most: int) -> None:
-        """Have at most `most` instances at a time in each of these pools."""
+        """Allow at most `most` instances at a time in each of these pools."""
         self._region.pools.limit(Pool(capacity_type or ANY, instance_type, zone), most)
 
     def restock(self, instance_type: str = ANY, zone: str = ANY, capacity_type: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""IAM as far as instances need it: roles, and the instance profiles made from them."""
+"""IAM, the part that instances need: roles, and instance profiles made from them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class InstanceProfiles:
         self._delete(lambda one: one.node_class_uid == node_class.uid)
 
     def collect(self, node_classes: Collection[NodeClass], borne: Collection[str]) -> tuple[str, ...]:
-        """Delete what nobody needs, `borne` being the profiles of instances; return their names, sorted."""
+        """Delete profiles that are not needed; `borne` are those of instances. Return their names, sorted."""
         needed = {self.name_of(one) for one in node_classes}
         long_ago = self._clock.monotonic() - _PROTECTED_SECONDS
         return self._delete(

@@ -28,7 +28,7 @@ _DEFAULT_ZONES: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What a region is laid out with; None stands for what is usual."""
+    """The layout of a region; None is the default."""
 
     zones: Sequence[str] | None = None
     subnets: Sequence[Subnet] | None = None

@@ -86,7 +86,7 @@ class Reservations:
         )
 
     def all(self) -> tuple[CapacityReservation, ...]:
-        """Return all there are, as they stand now, sorted by id."""
+        """Return all reservations in their present state, sorted by id."""
         now = self._agenda.now()
         return tuple(one.known_as.as_of(now) for _, one in sorted(self._active.items()))
 
@@ -105,7 +105,7 @@ class Reservations:
 
 
 def _means(term: SelectorTerm, one: ReservedCapacity) -> bool:
-    """Return whether a term selects a reservation; without tags it bears whatever tags are asked for."""
+    """Return whether a term selects a reservation; without tags it has whatever tags are asked for."""
     if term.id:
         return term.id == one.id
     return (

@@ -10,7 +10,7 @@ from treenail.domain.status.node_class_parts import nothing_found
 
 
 class Tagged(Protocol):
-    """A thing selectors are about. Where `tags` is None it bears whatever name and tags it is asked for."""
+    """A thing selectors are about. Where `tags` is None it has whatever name and tags it is asked for."""
 
     @property
     def id(self) -> str: ...

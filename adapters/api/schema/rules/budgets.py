@@ -16,7 +16,7 @@ _FORWARD: Final = Rule(f"!self.matches({cel.text(DESCENDING)})", BACKWARDS)
 
 
 def budgets(path: str) -> Constraints:
-    """Return what is demanded of the budgets that stand at `path`."""
+    """Return the rules for the budgets at `path`."""
     return below(
         path,
         {

@@ -11,7 +11,7 @@ from treenail.domain.model import labels
 
 
 def claim(*own: Rule) -> Constraints:
-    """Return what is demanded of a claim, and the kind's `own` rules for its spec."""
+    """Return the rules for a claim, and the kind's `own` rules for its spec."""
     return below(
         "",
         {"spec": Constraint([*own, *taints.differ()])},

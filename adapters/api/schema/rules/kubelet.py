@@ -19,7 +19,7 @@ ADDRESS: Final = rf"^({_OCTET}([.]{_OCTET}){{3}}|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%
 
 
 def kubelet(path: str) -> Constraints:
-    """Return what is demanded of the settings at `path`."""
+    """Return the rules for the settings at `path`."""
     return {
         path: Constraint([_images(), *_soft()]),
         f"{path}.evictionHard{{}}": THRESHOLD,

@@ -25,7 +25,7 @@ def allowed(generation: Generation) -> tuple[Rule, ...]:
 
 
 def own_labels(path: str, generation: Generation) -> Constraints:
-    """Return what is demanded of the labels at `path` that a pool of `generation` gives its nodes."""
+    """Return the rules for the labels at `path` that a pool of `generation` gives its nodes."""
     return {
         path: Constraint(
             [*_well_formed(), *_restricted(generation)],
@@ -36,7 +36,7 @@ def own_labels(path: str, generation: Generation) -> Constraints:
 
 
 def own_annotations(path: str) -> Constraints:
-    """Return what is demanded of the annotations at `path` that a pool gives its nodes."""
+    """Return the rules for the annotations at `path` that a pool gives its nodes."""
     rule = Rule(
         f"self.all(k, k.lowerAscii().matches({cel.text(KEY)}))",
         "its keys must be annotation keys (such as example.com/team)",

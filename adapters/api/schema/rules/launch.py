@@ -17,7 +17,7 @@ _NAMED: Final = Rule("has(self.deviceName) && size(self.deviceName) > 0", "is mi
 
 
 def block_devices(path: str, *, named: bool = False) -> Constraints:
-    """Return what is demanded of the block devices at `path`; with `named`, each must have a name."""
+    """Return the rules for the block devices at `path`; with `named`, each must have a name."""
     one_root = Rule(
         "self.filter(m, has(m.rootVolume) && m.rootVolume).size() <= 1", "only one may have rootVolume"
     )
@@ -60,7 +60,7 @@ def metadata_options(path: str, *, hop_limit: int) -> Constraints:
 
 
 def tags(path: str, *, restricted: Iterable[str], prefix: str) -> Constraints:
-    """Return what is demanded of the tags that instances get."""
+    """Return the rules for the tags that instances get."""
     ours = sorted({*OUR_TAGS, *restricted})
     return {
         path: Constraint(

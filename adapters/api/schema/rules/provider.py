@@ -1,4 +1,4 @@
-"""The provider of v1alpha1, which stands in an AWSNodeTemplate or within a Provisioner."""
+"""The provider of v1alpha1: the spec of an AWSNodeTemplate, or a part of a Provisioner."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAID_BY_TEMPLATE: Final = "cannot stand beside launchTemplate, which says it"
 
 
 def provider(path: str, *own: Rule, keywords: Mapping[str, Any] = _NONE) -> Constraints:
-    """Return what is demanded of the provider at `path`, and the kind's `own` rules and keywords for it."""
+    """Return the rules for the provider at `path`, and the kind's `own` rules and keywords for it."""
     return below(
         path,
         {"": Constraint([*_together(), *own], keywords)},
@@ -69,5 +69,5 @@ def ids(prefix: str) -> Iterator[Rule]:
 
 
 def image_selector(path: str) -> Constraints:
-    """Return what is demanded of the selector of images at `path`."""
+    """Return the rules for the selector of images at `path`."""
     return {path: Constraint([_KEYS, *ids("ami-")]), path + "{}": _LISTED}

@@ -15,7 +15,7 @@ from treenail.adapters.api.schema.rules.forms import NAMES
 
 
 def node_class_ref(path: str, *, lasting: bool) -> Constraints:
-    """Return what is demanded of a reference by group and kind; a `lasting` one may change its name only."""
+    """Return the rules for a reference by group and kind; a `lasting` one may change its name only."""
     known = " || ".join(
         f"(self.group == {cel.text(group)} && self.kind in {cel.texts(kinds)})"
         for group, kinds in sorted(NODE_CLASS_KINDS.items())
@@ -30,7 +30,7 @@ def node_class_ref(path: str, *, lasting: bool) -> Constraints:
 
 
 def node_class_by_version(path: str) -> Constraints:
-    """Return what is demanded of a reference by apiVersion and kind, by name alone to an EC2NodeClass."""
+    """Return the rules for a reference by apiVersion and kind, by name alone to an EC2NodeClass."""
     kind = f"(has(self.kind) && self.kind != '' ? self.kind : {cel.text(EC2_NODE_CLASS)})"
     plain = "(!has(self.apiVersion) || self.apiVersion == '' || self.apiVersion.startsWith('/'))"
     known = " || ".join(
@@ -42,7 +42,7 @@ def node_class_by_version(path: str) -> Constraints:
 
 
 def provider_ref(path: str) -> Constraints:
-    """Return what is demanded of a reference by apiVersion and kind, where both may be left out."""
+    """Return the rules for a reference by apiVersion and kind, where both may be left out."""
     kind = f"(has(self.kind) && self.kind != '' ? self.kind : {cel.text(NODE_TEMPLATE)})"
     grouped = "(has(self.apiVersion) && self.apiVersion.contains('/'))"
     every = sorted(kind for kinds in NODE_CLASS_KINDS.values() for kind in kinds)

@@ -29,7 +29,7 @@ _VALUES: Final = Constraint(
 
 
 def of_pool(path: str, generation: Generation) -> Constraints:
-    """Return what is demanded of the requirements at `path` of a pool of `generation`."""
+    """Return the rules for the requirements at `path` of a pool of `generation`."""
     rules = [_bound(negative=False), _unsigned(), _listed(), _capacity_type()]
     if generation is not Generation.V1ALPHA5:
         rules.append(_min_values())
@@ -37,7 +37,7 @@ def of_pool(path: str, generation: Generation) -> Constraints:
 
 
 def of_claim(path: str) -> Constraints:
-    """Return what is demanded of the requirements at `path` of a claim, which may ask for any label."""
+    """Return the rules for the requirements at `path` of a claim, which may ask for any label."""
     return _of(path, [_bound(negative=True), _unsigned()]) | {f"{path}[].key": KEYS}
 
 

@@ -21,7 +21,7 @@ _WINDOWS: Final = sorted(name for name, family in FAMILIES.items() if family.win
 
 
 def subnets(path: str) -> Constraints:
-    """Return what is demanded of the terms at `path`.
+    """Return the rules for the terms at `path`.
 
     As for the reader, what cannot stand beside other fields is only wrong where it does in every term.
     """
@@ -29,12 +29,12 @@ def subnets(path: str) -> Constraints:
 
 
 def security_groups(path: str) -> Constraints:
-    """Return what is demanded of the terms at `path`; see `subnets`."""
+    """Return the rules for the terms at `path`; see `subnets`."""
     return _terms(path, ("tags", "id", "name"), {"id": ("tags", "name"), "name": ("tags", "id")})
 
 
 def reservations(path: str) -> Constraints:
-    """Return what is demanded of the terms at `path`, of which there may be none; see `subnets`."""
+    """Return the rules for the terms at `path`, of which there may be none; see `subnets`."""
     fields = ("tags", "id", "instanceMatchCriteria")
     alone = {"id": ("tags", "ownerID", "instanceMatchCriteria")}
     return _terms(path, fields, alone, unless="self.size() == 0 || ")
@@ -55,7 +55,7 @@ def _terms(
 
 
 def images(path: str) -> Constraints:
-    """Return what is demanded of the terms at `path`."""
+    """Return the rules for the terms at `path`."""
     only = Rule("self.size() == 1 || !self.exists(t, has(t.alias))", "an alias must be the only term")
     return {
         path: Constraint([only]),
@@ -66,7 +66,7 @@ def images(path: str) -> Constraints:
 
 
 def images_of_v1beta1(path: str) -> Constraints:
-    """Return what is demanded of the terms at `path`, which know no alias."""
+    """Return the rules for the terms at `path`, which know no alias."""
     rules = tuple(_image(("tags", "id", "name"), {"id": ("tags", "name", "owner")}))
     return {f"{path}[]": Constraint(rules), f"{path}[].tags": _TAGS}
 
@@ -87,7 +87,7 @@ def _alias() -> Iterator[Rule]:
 
 
 def image_family() -> Iterator[Rule]:
-    """Yield the rules of what holds `amiFamily` and `amiSelectorTerms`."""
+    """Yield the rules of the parent of `amiFamily` and `amiSelectorTerms`."""
     yield Rule(
         "has(self.amiFamily) || self.amiSelectorTerms.exists(t, has(t.alias))",
         "is missing: it is needed where no alias is given",

@@ -13,12 +13,12 @@ _BOTH: Final = ("taints", "startupTaints")
 
 
 def differ() -> tuple[Rule, ...]:
-    """Return the rules of what holds `taints` and `startupTaints`: no two have one key and effect."""
+    """Return the rules of a parent of `taints` and `startupTaints`: no two have one key and effect."""
     return (*(_once(field) for field in _BOTH), _apart())
 
 
 def both(path: str) -> Constraints:
-    """Return what is demanded of each taint of what stands at `path`."""
+    """Return the rules for each taint of what stands at `path`."""
     made: dict[str, Constraint] = {}
     for field in _BOTH:
         made[field] = Constraint(keywords={"maxItems": _MOST_TAINTS})
