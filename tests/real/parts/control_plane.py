@@ -24,6 +24,8 @@ PLAYED: Final = "kwok.x-k8s.io/node=fake"
 STAGES: Final = binaries.HERE / "stages.yaml"
 # The parts' own rates (20 to 100 calls a second) would be what a test of 500 pods measures.
 UNHURRIED: Final = ("--kube-api-qps=1000", "--kube-api-burst=2000")
+# Fewer collections, for some 200 MB: a quarter less CPU time.
+USUAL_ENV: Final = {"kube-apiserver": {"GOGC": "400"}}
 # A P-256 private key in DER is this head, 32 random bytes, and the name of the curve: no openssl is needed.
 KEY_HEAD: Final = bytes.fromhex("30310201010420")
 KEY_TAIL: Final = bytes.fromhex("a00a06082a8648ce3d030107")
@@ -202,7 +204,7 @@ class ControlPlane:
             name=part,
             command=[binaries.program(part), *self._flags(part), *self._args.get(part, ())],
             ready=lambda: self._is_ready(part),
-            env=self._env.get(part, {}),
+            env={**USUAL_ENV.get(part, {}), **self._env.get(part, {})},
         )
         self._processes.start(program)
         if part in PARTS[:2]:
