@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Final
 
@@ -10,11 +9,11 @@ import typer
 
 from treenail.adapters.api.manifests import decode_all
 from treenail.adapters.cli.kubeconfig import Context, Kubeconfig, connect
-from treenail.adapters.cli.output_format import OutputFormat
+from treenail.adapters.cli.output_format import Output, OutputFormat
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.takeover.definitions import CONVERT, webhook_of
 from treenail.adapters.cli.takeover.estate import Estate, of_cluster, of_files
-from treenail.adapters.cli.takeover.findings import Finding, Verdict, as_json, as_table, is_in_the_way
+from treenail.adapters.cli.takeover.findings import Finding, Verdict, print_findings
 from treenail.adapters.cli.takeover.karpenter_settings import deployments
 from treenail.domain.model.errors import PortError
 from treenail.domain.model.nodes import DRIFTED, NodeClaim, Status, condition_of
@@ -34,9 +33,7 @@ def back(
         typer.Option("--file", "-f", help="Manifests in place of a cluster; - is stdin."),
     ] = None,
     apply: Annotated[bool, typer.Option("--apply", help="Put right what can be, in the cluster.")] = False,
-    output: Annotated[
-        OutputFormat, typer.Option("--output", "-o", help="How to print it.")
-    ] = OutputFormat.TABLE,
+    output: Output = OutputFormat.TABLE,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
@@ -52,9 +49,7 @@ def back(
         estate = of_cluster(kubeconfig, context)
     parts = (_running, _definitions, _stamps, _profiles, _claims)
     findings = [finding for part in parts for finding in part(estate)]
-    sys.stdout.write(as_json(findings) if output is OutputFormat.JSON else as_table(findings))
-    if is_in_the_way(findings):
-        raise typer.Exit(1)
+    print_findings(findings, output)
 
 
 def _running(estate: Estate) -> Iterator[Finding]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from treenail.adapters.cli.kubeconfig import Context, Kubeconfig
-from treenail.adapters.cli.output_format import OutputFormat
+from treenail.adapters.cli.output_format import Output, OutputFormat
 from treenail.adapters.cli.takeover.definitions import definitions
 from treenail.adapters.cli.takeover.estate import of_cluster, of_files
-from treenail.adapters.cli.takeover.findings import as_json, as_table, is_in_the_way
+from treenail.adapters.cli.takeover.findings import print_findings
 from treenail.adapters.cli.takeover.karpenter_settings import settings_of
 from treenail.adapters.cli.takeover.leaders import leaders
 from treenail.adapters.cli.takeover.objects import objects
@@ -23,9 +22,7 @@ def check(
         list[str] | None,
         typer.Option("--file", "-f", help="Manifests in place of a cluster; - is stdin."),
     ] = None,
-    output: Annotated[
-        OutputFormat, typer.Option("--output", "-o", help="How to print it.")
-    ] = OutputFormat.TABLE,
+    output: Output = OutputFormat.TABLE,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
@@ -35,6 +32,4 @@ def check(
     """
     estate = of_files(file) if file else of_cluster(kubeconfig, context)
     findings = [*leaders(estate), *settings_of(estate), *definitions(estate), *objects(estate)]
-    sys.stdout.write(as_json(findings) if output is OutputFormat.JSON else as_table(findings))
-    if is_in_the_way(findings):
-        raise typer.Exit(1)
+    print_findings(findings, output)

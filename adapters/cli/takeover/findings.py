@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+import typer
+
+from treenail.adapters.cli.output_format import OutputFormat, write_json
 
 
 class Verdict(StrEnum):
@@ -25,7 +29,7 @@ class Verdict(StrEnum):
 
 # What is in the way: exit code 1.
 _IN_THE_WAY: Final = frozenset({Verdict.FIRST, Verdict.NOT_UNDERSTOOD})
-# Alike findings of a table are put into one line where there are more than so many.
+# Objects that nobody needs to look at are put into one line where more than so many are alike.
 _MOST_ALIKE: Final = 3
 
 
@@ -39,34 +43,37 @@ class Finding:
     why: str = ""
 
 
-def is_in_the_way(findings: Iterable[Finding]) -> bool:
-    """Return whether something must be done first."""
-    return any(one.verdict in _IN_THE_WAY for one in findings)
+def print_findings(findings: Sequence[Finding], output: OutputFormat) -> None:
+    """Print the findings.
+
+    Raises:
+        typer.Exit: something must be done first: exit code 1.
+    """
+    in_the_way = any(one.verdict in _IN_THE_WAY for one in findings)
+    if output is OutputFormat.JSON:
+        told = [
+            {"section": one.section, "about": one.about, "verdict": one.verdict.value, "why": one.why}
+            for one in findings
+        ]
+        write_json({"inTheWay": in_the_way, "findings": told})
+    else:
+        last = "Something must be done first." if in_the_way else "Nothing is in the way."
+        sys.stdout.write("\n".join([*_table(findings), last]) + "\n")
+    if in_the_way:
+        raise typer.Exit(1)
 
 
-def as_json(findings: Sequence[Finding]) -> str:
-    """Return the findings for programs."""
-    told = [
-        {"section": one.section, "about": one.about, "verdict": one.verdict.value, "why": one.why}
-        for one in findings
-    ]
-    report = {"inTheWay": is_in_the_way(findings), "findings": told}
-    return json.dumps(report, indent=1, ensure_ascii=False) + "\n"
-
-
-def as_table(findings: Sequence[Finding]) -> str:
-    """Return the findings for people, by section; alike ones as one line with their number."""
-    lines: list[str] = []
+def _table(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield the findings for people, by section; what is adopted alike in one line with its number."""
     for section in dict.fromkeys(one.section for one in findings):
-        lines.append(section.upper())
+        yield section.upper()
         alike: dict[tuple[str, Verdict, str], list[str]] = {}
         for one in (one for one in findings if one.section == section):
             kind, _, name = one.about.partition(" ")
             alike.setdefault((kind, one.verdict, one.why), []).append(name)
         for (kind, verdict, why), names in alike.items():
             shown = [f"{kind} {name}".strip() for name in names]
-            if len(shown) > _MOST_ALIKE:
+            if verdict is Verdict.ADOPTED and len(shown) > _MOST_ALIKE:
                 shown = [f"{len(names)} {kind}s ({names[0]}, {names[1]}, ...)"]
-            lines += [f"  {verdict:<15} {about}" + (f": {why}" if why else "") for about in shown]
-    lines.append("Something must be done first." if is_in_the_way(findings) else "Nothing is in the way.")
-    return "\n".join(lines) + "\n"
+            for about in shown:
+                yield f"  {verdict:<15} {about}" + (f": {why}" if why else "")
