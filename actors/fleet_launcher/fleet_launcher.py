@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
-from treenail.actors.fleet_launcher.held_calls import HeldCalls
 from treenail.actors.fleet_launcher.launch_calls import LaunchCalls
 from treenail.actors.fleet_launcher.launch_recorder import LaunchRecorder
 from treenail.actors.fleet_launcher.messages import Adopt, Flushed, GiveUp, Probe, StepDone
@@ -15,7 +14,9 @@ from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster_facts import ObjectSeen
 from treenail.domain.cluster.planning import PlanCommitted
 from treenail.domain.disruption.disruption import ClaimGivenUp, disrupted_labels
-from treenail.domain.launch.launch_book import Batch, Group, LaunchBook
+from treenail.domain.launch.circuit_breaker import CircuitBreaker
+from treenail.domain.launch.launch_book import LaunchBook
+from treenail.domain.launch.launch_groups import Batch
 from treenail.domain.launch.launch_options import LaunchOptions
 from treenail.domain.launch.launch_steps import (
     CallFleet,
@@ -31,10 +32,10 @@ from treenail.domain.launch.launch_steps import (
     first,
     next_look,
 )
+from treenail.domain.launch.launch_table import Event, State, failure_of
 from treenail.domain.launch.launching import (
     CapacityRanOut,
     ClaimFailed,
-    Launch,
     LaunchFailed,
     NodeLaunched,
     deal,
@@ -46,10 +47,11 @@ from treenail.domain.launch.unavailable_offerings import unavailable_offerings
 from treenail.domain.model import labels
 from treenail.domain.model.backoff import CALLS
 from treenail.domain.model.causes import Cause
-from treenail.domain.model.errors import ConflictError, InvalidError, NodeClassNotReadyError, NotFoundError
+from treenail.domain.model.errors import TooManyRequestsError, UnavailableError
 from treenail.domain.model.fleets import FleetAnswer, Instance
+from treenail.domain.model.node_classes import NodeClassRef
 from treenail.domain.model.nodes import NodeClaim
-from treenail.domain.model.runtime import Done, Failed, Ref
+from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.telemetry import metrics
 
 _MOST_ATTEMPTS: Final = 8
@@ -85,12 +87,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         self._termination = termination
         self._calls = calls
         self._book = LaunchBook()
-        self._held = HeldCalls(
-            self._book,
-            runtime.dice,
-            later=lambda ref, seconds: self.later(("probe", str(ref)), Probe(ref), seconds=seconds),
-            go=self._carry_out,
-        )
+        self._breaker = CircuitBreaker()
         self._recorder = LaunchRecorder(runtime.telemetry, runtime.timers, self._book)
         self._ran_out = unavailable_offerings(runtime.timers.monotonic)
 
@@ -103,8 +100,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             case CapacityRanOut():
                 self._ran_out.update(dict.fromkeys(message.offerings, True))
             case Flushed():
-                for name in message.names:
-                    self._try(WriteClaim(name=name))
+                self._go(self._book.move(message.names, Event.FLUSHED))
             case StepDone():
                 self._step_done(message)
             case Adopt():
@@ -112,7 +108,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             case GiveUp():
                 self._take_back(message)
             case Probe():
-                self._held.probe(message.node_class)
+                self._probe(message.node_class)
             case _:
                 self._try(message)
 
@@ -143,12 +139,16 @@ class FleetLauncher(DomainActor[LauncherInbox]):
     def _adopt(self) -> None:
         for batch in self._book.adopt(self._timers.now()):
             self.log("resuming launch", nodeclaims=list(batch.names))
-            self._try(PrepareBatch(batch=batch.id))
+            self._go(self._book.move(batch.names, Event.ADOPTED))
 
     # --- steps
 
+    def _go(self, steps: Iterable[Step]) -> None:
+        for step in steps:
+            self._try(step)
+
     def _try(self, step: Step) -> None:
-        if not (isinstance(step, CallFleet) and self._held.keep(step)):
+        if not (isinstance(step, CallFleet) and self._held(step)):
             self._carry_out(step)
 
     def _carry_out(self, step: Step) -> None:
@@ -162,7 +162,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
     def _step_done(self, done: StepDone) -> None:
         if isinstance(done.step, CallFleet):
             self._recorder.call(done.step, done.started_at, done.outcome)
-            self._held.note(done.step, done.outcome)
+            self._heed(done.step, done.outcome)
         match done.outcome:
             case Done(value=value):
                 self._succeeded(done.step, value)
@@ -173,58 +173,100 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         match step:
             case WriteClaim(name=name) if isinstance(value, NodeClaim):
                 self._written(name, value)
-            case PrepareBatch(batch=batch) if isinstance(value, LaunchOptions):
-                self._prepared(batch, value)
+            case PrepareBatch() if isinstance(value, LaunchOptions):
+                self._prepared(step, value)
             case MarkClaim(name=name, token=token) if isinstance(value, NodeClaim):
-                self._marked(name, token, value)
-            case CallFleet(token=token) if isinstance(value, FleetAnswer):
-                self._answered(token, value)
+                self._go(self._book.marked_now(name, token, value))
+            case CallFleet() if isinstance(value, FleetAnswer):
+                self._answered(step, value)
             case FindInstances() if isinstance(value, tuple):
                 self._found(step, value)
             case RecordInstance(name=name) if isinstance(value, NodeClaim):
-                self._recorded(name, value)
+                self._cluster.tell(ObjectSeen(object=value))
+                self._launched(name, value)
             case _:
                 raise TypeError(f"{step} answered {type(value).__name__}")
 
     def _failed(self, step: Step, error: Exception) -> None:
         if isinstance(step, CallFleet) and self._book.all_leaving(step.token):
             # What this call bought, if anything, is found by those who see the claims out.
-            for name in self._book.waiting_for(step.token):
-                self._book.forget(name)
+            self._happen(self._book.about(step), Event.DELETED)
             return
-        final = isinstance(error, InvalidError | NotFoundError | NodeClassNotReadyError)
-        if isinstance(error, ConflictError):
-            final = not isinstance(step, MarkClaim)
-        if not final and isinstance(step, CallFleet) and self._held.keep(step):
+        event, name = failure_of(step, error), type(step).__name__
+        if event is Event.UNANSWERED and isinstance(step, CallFleet) and self._held(step):
             self.log("launches of the node class wait", level="warning", error=str(error))
-            return
-        if not final and step.attempt < _MOST_ATTEMPTS:
+        elif event is Event.UNANSWERED and step.attempt < _MOST_ATTEMPTS:
             seconds = CALLS.after(step.attempt + 1, self.chance())
-            what = type(step).__name__
             self.log(
-                "launch step is tried again", level="warning", step=what, seconds=seconds, error=str(error)
+                "launch step is tried again", level="warning", step=name, seconds=seconds, error=str(error)
             )
             self.later(first(step), again(step), seconds=seconds)
         else:
-            self.log("launch step failed", step=type(step).__name__, error=str(error))
-            self._give_up(step, error, final=final)
+            self.log("launch step failed", step=name, error=str(error))
+            self._give_up(step, event, error)
 
-    def _give_up(self, step: Step, error: Exception, *, final: bool) -> None:
-        match step:
-            case WriteClaim(name=name):
-                self._unwritable(name, error, final=final)
-            case PrepareBatch(batch=batch):
-                self._fail_batch(batch, error)
-            case MarkClaim(name=name, token=token):
-                self._unmarkable(name, token, error)
-            case CallFleet(token=token):
-                self._call_failed(token, error, final=final)
-            case RecordInstance(name=name) if isinstance(error, NotFoundError):
-                self._book.forget(name)
-            case RecordInstance(name=name):
-                self._hand_back((name,))
-            case FindInstances(token=token):
-                self._hand_back(self._book.waiting_for(token))
+    def _give_up(self, step: Step, event: Event, error: Exception) -> None:
+        names, node_class = self._book.about(step), self._book.class_of(step)
+        self._book.move(names, event)
+        if node_class is not None and any(self._book.state(name) is State.FAILED for name in names):
+            self._selector.tell(LaunchFailed(node_class=node_class, why=str(error)))
+        steps = self._book.give_over(step)
+        self._end(names, cause_of(error), str(error))
+        self._go(steps)
+
+    def _happen(
+        self, names: tuple[str, ...], event: Event, cause: Cause = Cause.LAUNCH_FAILED, why: str = ""
+    ) -> None:
+        self._go(self._book.move(names, event))
+        self._end(names, cause, why)
+
+    def _end(self, names: tuple[str, ...], cause: Cause, why: str) -> None:
+        """Work no longer on those of the claims that came to an end, for this `cause` where they failed."""
+        for name in names:
+            match self._book.state(name):
+                case State.FAILED:
+                    self._fail(name, cause, why)
+                case State.UNWRITTEN:
+                    self._fail(name, cause, why, written=False)
+                case State.LET_BE:
+                    self._book.forget(name)
+                case State.LEFT:
+                    self._book.hand_back(name)
+                    self.later("adopt", Adopt(), seconds=CALLS.after(_MOST_ATTEMPTS))
+                case _:
+                    pass  # it goes on
+
+    # --- calls that wait while the circuit breaker of their node class is open
+
+    def _held(self, call: CallFleet) -> bool:
+        """Return whether a call is to wait; then it is made some time."""
+        node_class = self._book.class_of(call)
+        if node_class is None or not self._breaker.holds(node_class, call):
+            return False
+        self._arm(node_class)
+        return True
+
+    def _heed(self, call: CallFleet, outcome: Outcome[object]) -> None:
+        """Take in what came of a call: one that was answered lets all others go."""
+        node_class = self._book.class_of(call)
+        if node_class is None:
+            return
+        if isinstance(outcome, Failed) and isinstance(outcome.error, UnavailableError | TooManyRequestsError):
+            self._breaker.failed(node_class)
+            self._arm(node_class)
+            return
+        for held in self._breaker.answered(node_class):
+            self._carry_out(held)
+
+    def _probe(self, node_class: NodeClassRef) -> None:
+        call = self._breaker.probe(node_class, wanted=lambda token: self._book.group(token) is not None)
+        if call is not None:
+            self._carry_out(call)
+
+    def _arm(self, node_class: NodeClassRef) -> None:
+        seconds = self._breaker.pause(node_class, self.chance())
+        if seconds is not None:
+            self.later(("probe", str(node_class)), Probe(node_class), seconds=seconds)
 
     # --- what follows from them
 
@@ -234,49 +276,31 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         why = {"reason": "provisioned", "nodepool": claim.pool, "min_values_relaxed": relaxed}
         self._telemetry.count(metrics.NODECLAIMS_CREATED.name, **why)
         tell_created(self.log, claim)
-        self._prepare(self._book.written(name, claim))
+        self._go(self._book.written(name, claim))
 
-    def _unwritable(self, name: str, error: Exception, *, final: bool) -> None:
-        batch = self._book.settle(name)
-        self._fail(name, Cause.LAUNCH_FAILED, str(error), written=not final)
-        self._prepare(batch)
-
-    def _prepare(self, batch: Batch | None) -> None:
-        if batch is not None:
-            self._try(PrepareBatch(batch=batch.id))
-
-    def _prepared(self, batch_id: str, buyable: LaunchOptions) -> None:
-        batch = self._book.close(batch_id)
-        if batch is None:
+    def _prepared(self, step: PrepareBatch, buyable: LaunchOptions) -> None:
+        names, batch = self._book.about(step), self._book.close(step.batch)
+        if batch is None or not names:
             return
         if batch.token:
-            self._resume(batch, buyable)
+            self._resume(batch, names, buyable)
             return
         calls, hopeless = launches(
-            self._book.claims(batch.names),
+            self._book.claims(names),
             pool=batch.pool,
             node_class=batch.node_class,
             buyable=buyable,
             cluster_name=self._calls.cluster_name,
             tags=self._calls.tags,
         )
-        for name in hopeless:
-            self._fail(name, Cause.INSUFFICIENT_CAPACITY, "nothing suitable is on offer any more")
+        why = "nothing suitable is on offer any more"
+        self._happen(hopeless, Event.NOTHING_OFFERED, Cause.INSUFFICIENT_CAPACITY, why)
         for launch in calls:
-            self._launch(launch, batch, unmarked=launch.claims)
+            self._go(self._book.group_up(launch, batch, unmarked=launch.claims))
 
-    def _launch(self, launch: Launch, batch: Batch, *, unmarked: tuple[str, ...]) -> None:
-        """Mark what is to be marked, then call."""
-        token = launch.request.token
-        self._book.group_up(Group(launch=launch, batch=batch, unmarked=dict.fromkeys(unmarked)))
-        for name in unmarked:
-            self._try(MarkClaim(name=name, token=token))
-        if not unmarked:
-            self._try(CallFleet(token=token))
-
-    def _resume(self, batch: Batch, buyable: LaunchOptions) -> None:
+    def _resume(self, batch: Batch, names: tuple[str, ...], buyable: LaunchOptions) -> None:
         """Go on with a call that may have been made already: by the same call, or by looking."""
-        unmarked = self._book.unmarked(batch)
+        unmarked = self._book.unmarked(names)
         launch = launch_again(
             self._book.marked(batch.token),
             unmarked=unmarked,
@@ -286,28 +310,17 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             cluster_name=self._calls.cluster_name,
             tags=self._calls.tags,
         )
-        members = launch.claims if launch is not None else ()
+        others = {c.name: None for c in unmarked}
         if launch is not None:
-            self._launch(launch, batch, unmarked=tuple(c.name for c in unmarked if c.name in members))
+            marking = [name for name in others if name in launch.claims]
+            self._go(self._book.group_up(launch, batch, unmarked=marking))
+            others = {name: None for name in others if name not in launch.claims}
         else:
-            self._try(FindInstances(token=batch.token))
-        self._prepare(self._book.again((c.name for c in unmarked if c.name not in members), batch))
+            self._go(self._book.move((n for n in names if n not in others), Event.CALL_UNKNOWN))
+        self._go(self._book.again(others, batch, Event.LEFT_OUT))
 
-    def _marked(self, name: str, token: str, claim: NodeClaim) -> None:
-        group = self._book.marked_now(name, token, claim)
-        if group is not None:
-            self._try(CallFleet(token=token))
-
-    def _unmarkable(self, name: str, token: str, error: Exception) -> None:
-        """A claim of a group cannot be marked: the others are grouped anew, for the call was never made."""
-        if isinstance(error, NotFoundError | InvalidError):
-            self._book.forget(name)
-        else:
-            self._hand_back((name,))
-        self._prepare(self._book.reopen(token))
-
-    def _answered(self, token: str, answer: FleetAnswer) -> None:
-        group = self._book.group(token)
+    def _answered(self, step: CallFleet, answer: FleetAnswer) -> None:
+        group = self._book.group(step.token)
         if group is None:
             return
         request = group.launch.request
@@ -317,54 +330,29 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             self._selector.tell(CapacityRanOut(offerings=ran_out))
         if not answer.instances and not (ran_out or answer.elsewhere):
             self._selector.tell(LaunchFailed(node_class=request.node_class.ref, why=answer.why))
-        dealt = deal(self._book.marked(token), answer.instances)
-        self._deal(token, dealt, answer.why, cause_unmet(answer, ran_out=bool(ran_out)))
+        dealt = deal(self._book.marked(step.token), answer.instances)
+        self._deal(step, dealt, answer.why, cause_unmet(answer, ran_out=bool(ran_out)))
 
     def _found(self, step: FindInstances, instances: tuple[Instance, ...]) -> None:
         dealt = deal(self._book.marked(step.token), instances)
         then = next_look(step)
-        if then is not None and not dealt.keys() >= set(self._book.waiting_for(step.token)):
+        if then is not None and not dealt.keys() >= set(self._book.about(step)):
             look, seconds = then
             self.later(look, look, seconds=seconds)
             return
         why = "its launch could not be repeated, and nothing was bought by it"
-        self._deal(step.token, dealt, why, Cause.INSUFFICIENT_CAPACITY)
+        self._deal(step, dealt, why, Cause.INSUFFICIENT_CAPACITY)
 
-    def _deal(self, token: str, dealt: Mapping[str, Instance], why: str, cause: Cause) -> None:
-        for name in self._book.waiting_for(token):
+    def _deal(
+        self, step: CallFleet | FindInstances, dealt: Mapping[str, Instance], why: str, cause: Cause
+    ) -> None:
+        for name in self._book.about(step):
             if name in dealt:
-                self._book.give(name, dealt[name])
+                steps = self._book.give(name, dealt[name])
                 tell_bought(self.log, dealt[name])
-                self._try(RecordInstance(name=name))
+                self._go(steps)
             else:
-                self._fail(name, cause, why)
-
-    def _call_failed(self, token: str, error: Exception, *, final: bool) -> None:
-        group = self._book.group(token)
-        if group is None:
-            return
-        names = self._book.waiting_for(token)
-        if not final:
-            self._hand_back(names)
-            return
-        self._selector.tell(LaunchFailed(node_class=group.launch.request.node_class.ref, why=str(error)))
-        for name in names:
-            self._fail(name, cause_of(error), str(error))
-
-    def _fail_batch(self, batch_id: str, error: Exception) -> None:
-        batch = self._book.close(batch_id)
-        if batch is None:
-            return
-        if not isinstance(error, NodeClassNotReadyError | InvalidError):
-            self._hand_back(batch.names)
-            return
-        self._selector.tell(LaunchFailed(node_class=batch.node_class.ref, why=str(error)))
-        for name in batch.names:
-            self._fail(name, cause_of(error), str(error))
-
-    def _recorded(self, name: str, claim: NodeClaim) -> None:
-        self._cluster.tell(ObjectSeen(object=claim))
-        self._launched(name, claim)
+                self._happen((name,), Event.UNBOUGHT, cause, why)
 
     def _launched(self, name: str, claim: NodeClaim) -> None:
         instance = self._book.instance(name)
@@ -393,8 +381,3 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if given_up is not None and given_up.written:
             self._termination.tell(given_up.says)
             self.later(tick, tick, seconds=_SAY_AGAIN_SECONDS)
-
-    def _hand_back(self, names: tuple[str, ...]) -> None:
-        """Give these up for now; they are taken on again like those of a process that died."""
-        self._book.hand_back(names)
-        self.later("adopt", Adopt(), seconds=CALLS.after(_MOST_ATTEMPTS))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Final, TypeAlias, TypeVar, assert_never
 
-from treenail.domain.launch.launch_book import Batch, LaunchBook
+from treenail.domain.launch.launch_book import LaunchBook
+from treenail.domain.launch.launch_groups import Batch
 from treenail.domain.launch.launch_options import LaunchOptions
 from treenail.domain.launch.launch_steps import (
     CallFleet,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -61,11 +62,17 @@ class CircuitBreaker:
         held.probes += 1
         return _PROBES.after(held.probes, chance)
 
-    def probe(self, node_class: NodeClassRef) -> CallFleet | None:
-        """Return the call that has waited longest, to be made now for all; None where none does."""
+    def probe(self, node_class: NodeClassRef, *, wanted: Callable[[str], bool]) -> CallFleet | None:
+        """Return the call that has waited longest, to be made now for all; None where none does.
+
+        Those whose token is not `wanted` any more are dropped.
+        """
         held = self._classes.get(node_class)
         if held is None:
             return None
         held.armed = False
-        token = next(iter(held.waiting), None)
-        return None if token is None else held.waiting.pop(token)
+        for token in tuple(held.waiting):
+            call = held.waiting.pop(token)
+            if wanted(token):
+                return call
+        return None

@@ -1,77 +1,53 @@
-"""The launches in flight: which claim waits for which step."""
+"""The launches in flight: which state of `launch_table` each claim is in, and which step that takes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.planning import PlanCommitted
 from treenail.domain.disruption.disruption import ClaimGivenUp
-from treenail.domain.launch.launching import Launch, LaunchMark, launch_token
-from treenail.domain.model.claims import DECISION
+from treenail.domain.launch.given_up_claims import GivenUp, GivenUpClaims
+from treenail.domain.launch.launch_groups import Batch, Group
+from treenail.domain.launch.launch_steps import (
+    CallFleet,
+    FindInstances,
+    MarkClaim,
+    PrepareBatch,
+    Step,
+    WriteClaim,
+    first,
+)
+from treenail.domain.launch.launch_table import STEPS, TABLE, Event, Member, State, after
+from treenail.domain.launch.launching import Launch, LaunchMark
+from treenail.domain.launch.marked_claims import MarkedClaims, origin
 from treenail.domain.model.fleets import Instance
-from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_classes import NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.telemetry.tracing import Span
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """Claims of one pool to be grouped into calls together.
-
-    With a `token`, all of one earlier call, and with them those that may have been about to be marked for it.
-    """
-
-    id: str
-    names: tuple[str, ...]
-    pool: NodePool
-    node_class: NodeClass
-    token: str = ""
-
-
-@dataclass(slots=True, kw_only=True)
-class Group:
-    """The claims of one call, those that are still to be marked for it, and the spans of its attempts.
-
-    `marks` are what each claim is to say of it.
-    """
-
-    launch: Launch
-    batch: Batch
-    unmarked: dict[str, None]
-    marks: Mapping[str, LaunchMark] = field(init=False)
-    spans: list[Span] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.marks = self.launch.marks()
 
 
 @dataclass(slots=True)
 class _Work:
     """A claim being launched, and what it is bought from. `token` is set while it is in a call's group.
 
-    It may be `seen` to be written before the call that writes it is answered.
+    `batch` is the one it came in last. It may be `seen` to be written before the call that writes it is
+    answered.
     """
 
+    state: State
     claim: NodeClaim
     since: datetime
     pool: NodePool
     node_class: NodeClass
     token: str = ""
+    batch: str = ""
     instance: Instance | None = None
     seen: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenUp:
-    """What `says` that a claim comes to nothing, and whether that is known to be `written`."""
-
-    says: ClaimGivenUp
-    written: bool
 
 
 class LaunchBook:
@@ -81,14 +57,37 @@ class LaunchBook:
         self._work: dict[str, _Work] = {}
         self._batches: dict[str, Batch] = {}
         self._unwritten: dict[str, dict[str, None]] = {}
-        self._batch_of: dict[str, str] = {}
         self._groups: dict[str, Group] = {}
-        # Every claim that is marked for a call, as last known, and the calls they are marked for.
-        self._marked: dict[str, NodeClaim] = {}
-        self._by_token: dict[str, dict[str, None]] = {}
+        self._marked = MarkedClaims()
         self._adoptable: dict[str, tuple[NodeClaim, NodePool, NodeClass]] = {}
-        self._given_up: dict[str, GivenUp] = {}
+        self._given_up = GivenUpClaims()
         self._numbers = count()
+
+    def move(self, names: Iterable[str], event: Event) -> tuple[Step, ...]:
+        """Let something happen to claims, those of them that are worked on; return the steps it leads to."""
+        steps: dict[Step, None] = {}
+        for name in names:
+            work = self._work.get(name)
+            if work is None:
+                continue
+            work.state = after(name, work.state, event)
+            step = self._waits_for(name)
+            if step is not None:
+                steps[step] = None
+        return tuple(steps)
+
+    def state(self, name: str) -> State | None:
+        """Return how the launch of a claim stands."""
+        work = self._work.get(name)
+        return work.state if work is not None else None
+
+    def _waits_for(self, name: str) -> Step | None:
+        work = self._work.get(name)
+        make = STEPS.get(work.state) if work is not None else None
+        return make(Member(name, work.batch, work.token)) if make and work else None
+
+    def _in(self, states: Collection[State], names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if self.state(name) in states)
 
     # --- opening and adopting
 
@@ -100,8 +99,10 @@ class LaunchBook:
         batches = []
         for name, claims in by_pool.items():
             pool, node_class = plan.pools[name], plan.node_classes[str(plan.pools[name].node_class)]
-            self._work |= {c.name: _Work(c, now, pool, node_class) for c in claims}
-            batches.append(self._open_batch((c.name for c in claims), pool, node_class, unwritten=True))
+            self._work |= {c.name: _Work(State.PLANNED, c, now, pool, node_class) for c in claims}
+            batch = self._open_batch((c.name for c in claims), pool, node_class)
+            self._unwritten[batch.id] = dict.fromkeys(batch.names)
+            batches.append(batch)
         return tuple(batches)
 
     def _open_batch(
@@ -111,7 +112,6 @@ class LaunchBook:
         node_class: NodeClass,
         *,
         token: str = "",
-        unwritten: bool = False,
     ) -> Batch:
         batch = Batch(
             id=f"{pool.name}/{next(self._numbers)}",
@@ -121,9 +121,8 @@ class LaunchBook:
             token=token,
         )
         self._batches[batch.id] = batch
-        if unwritten:
-            self._unwritten[batch.id] = dict.fromkeys(batch.names)
-            self._batch_of |= dict.fromkeys(batch.names, batch.id)
+        for name in batch.names:
+            self._work[name].batch = batch.id
         return batch
 
     def note(self, changed: NodeChanged) -> bool:
@@ -133,43 +132,26 @@ class LaunchBook:
         if claim is None:
             self._gone(name)
             return False
-        self._file(claim)
+        self._marked.note(claim)
         waits = not claim.launched and not claim.leaving and claim.resource_version > 0
+        work = self._work.get(name)
         if claim.resource_version > 0:
-            self._seen(claim)
-        known = name in self._work or name in self._given_up
+            self._given_up.note(claim)
+            if work is not None:
+                work.seen = True
+        known = work is not None or self._given_up.get(name) is not None
         if not waits or known or changed.pool is None or changed.node_class is None:
             self._adoptable.pop(name, None)
             return False
         self._adoptable[name] = (claim, changed.pool, changed.node_class)
         return True
 
-    def _file(self, claim: NodeClaim) -> None:
-        """Keep a claim under the call it is marked for, unless that is old news."""
-        before = self._marked.get(claim.name)
-        if before is not None:
-            if claim.resource_version < before.resource_version:
-                return
-            self._unfile(claim.name)
-        mark = LaunchMark.of(claim)
-        if mark is not None:
-            self._marked[claim.name] = claim
-            self._by_token.setdefault(mark.token, {})[claim.name] = None
-
-    def _unfile(self, name: str) -> None:
-        before = self._marked.pop(name, None)
-        mark = LaunchMark.of(before) if before is not None else None
-        if mark is not None:
-            del self._by_token[mark.token][name]
-            if not self._by_token[mark.token]:
-                del self._by_token[mark.token]
-
     def unwanted(self, changed: NodeChanged) -> bool:
         """Return whether this claim was given up before we knew that it had been written."""
         claim = changed.view.claim if changed.view is not None else None
         return (
             claim is not None
-            and changed.name in self._given_up
+            and self._given_up.get(changed.name) is not None
             and changed.name not in self._work
             and claim.resource_version > 0
             and not claim.leaving
@@ -177,48 +159,37 @@ class LaunchBook:
 
     def _gone(self, name: str) -> None:
         self._adoptable.pop(name, None)
-        self._unfile(name)
-        given_up = self._given_up.get(name)
-        if given_up is not None and given_up.written:
-            del self._given_up[name]
-        work = self._work.get(name)
-        group = self._groups.get(work.token) if work is not None else None
-        if group is not None and name not in group.unmarked:
+        self._marked.forget(name)
+        self._given_up.gone(name)
+        state = self.state(name)
+        if state is not None and Event.GONE in TABLE[state]:  # where it is not, its next step finds out
+            self.move((name,), Event.GONE)
             self.forget(name)
 
     def adopt(self, now: datetime) -> tuple[Batch, ...]:
         """Take on the claims that were left unlaunched, those of one earlier call together."""
         sets: dict[tuple[str, str], list[str]] = {}
-        incomplete = self._incomplete_calls()
+        incomplete = self._marked.incomplete()
         for name, (claim, pool, node_class) in self._adoptable.items():
             mark = LaunchMark.of(claim)
             token = mark.token if mark is not None else ""
-            together = token or incomplete.get(_origin(claim), "")
+            together = token or incomplete.get(origin(claim), "")
             sets.setdefault((together, pool.name), []).append(name)
-            self._work[name] = _Work(claim, now, pool, node_class, token)
+            self._work[name] = _Work(State.LEFT, claim, now, pool, node_class, token)
         self._adoptable.clear()
         return tuple(
             self._open_batch(names, self._work[names[0]].pool, self._work[names[0]].node_class, token=token)
             for (token, _), names in sets.items()
         )
 
-    def _incomplete_calls(self) -> dict[tuple[str, str], str]:
-        """Return, by pool and decision, a call that is still to be answered and lacks marks of its claims."""
-        found: dict[tuple[str, str], str] = {}
-        for token, names in sorted(self._by_token.items()):
-            waits = not all(self._marked[name].provider_id for name in names)
-            if waits and launch_token(sorted(names)) != token:
-                found.setdefault(_origin(self._marked[min(names)]), token)
-        return found
+    def unmarked(self, names: Iterable[str]) -> tuple[NodeClaim, ...]:
+        """Return those of the claims that are not marked for a call."""
+        return tuple(c for c in self.claims(names) if LaunchMark.of(c) is None)
 
-    def unmarked(self, batch: Batch) -> tuple[NodeClaim, ...]:
-        """Return those claims of a batch that were not marked for its call."""
-        return tuple(c for c in self.claims(batch.names) if LaunchMark.of(c) is None)
-
-    def again(self, names: Iterable[str], batch: Batch) -> Batch | None:
-        """Return claims of a batch as one of their own, to be grouped anew; None where there are none."""
+    def again(self, names: Iterable[str], batch: Batch, event: Event) -> tuple[Step, ...]:
+        """Let claims of a batch be grouped anew, as one of their own."""
         left = tuple(name for name in names if name in self._work)
-        return self._open_batch(left, batch.pool, batch.node_class) if left else None
+        return self.move(self._open_batch(left, batch.pool, batch.node_class).names, event) if left else ()
 
     # --- one claim
 
@@ -241,21 +212,25 @@ class LaunchBook:
         work = self._work.get(name)
         return work.instance if work is not None else None
 
-    def give(self, name: str, instance: Instance) -> None:
-        """Deal an instance to a claim."""
+    def give(self, name: str, instance: Instance) -> tuple[Step, ...]:
+        """Assign an instance to a claim; return the step that writes it down."""
         self._work[name].instance = instance
+        return self.move((name,), Event.BOUGHT)
 
     def recorded(self, name: str, claim: NodeClaim) -> None:
         """Work on a claim no longer: it says which instance it got."""
-        self._file(claim)
+        self._marked.note(claim)
+        self.move((name,), Event.RECORDED)
         self.forget(name)
 
     def forget(self, name: str) -> None:
         """Work on a claim no longer: it is launched, or gone."""
         work = self._work.pop(name, None)
         group = self._groups.get(work.token) if work is not None else None
-        if work is not None and group is not None and not self._members(group):
-            del self._groups[work.token]
+        if work is not None and group is not None:
+            left = (self._work.get(n) for n in group.launch.claims)
+            if all(other is None or other.token != work.token for other in left):
+                del self._groups[work.token]
 
     def give_up(self, says: ClaimGivenUp) -> None:
         """Work on a claim no longer, and remember that it is to go until it does.
@@ -264,31 +239,19 @@ class LaunchBook:
         """
         work = self._work.get(says.name)
         if work is not None:
-            self._given_up[says.name] = GivenUp(
-                says=says, written=work.seen or work.claim.resource_version > 0
-            )
+            self._given_up.add(says, written=work.seen or work.claim.resource_version > 0)
         self.forget(says.name)
 
     def given_up(self, name: str) -> GivenUp | None:
         """Return a claim that was given up and, as far as is known, is not gone yet."""
         return self._given_up.get(name)
 
-    def _seen(self, claim: NodeClaim) -> None:
-        work, given_up = self._work.get(claim.name), self._given_up.get(claim.name)
+    def hand_back(self, name: str) -> None:
+        """Work on a claim no longer for now; it can be adopted again."""
+        work = self._work.get(name)
         if work is not None:
-            work.seen = True
-        if given_up is not None and claim.leaving:
-            del self._given_up[claim.name]
-        elif given_up is not None:
-            self._given_up[claim.name] = replace(given_up, written=True)
-
-    def hand_back(self, names: Iterable[str]) -> None:
-        """Work on claims no longer for now; they can be adopted again."""
-        for name in names:
-            work = self._work.get(name)
-            if work is not None:
-                self._adoptable[name] = (work.claim, work.pool, work.node_class)
-            self.forget(name)
+            self._adoptable[name] = (work.claim, work.pool, work.node_class)
+        self.forget(name)
 
     # --- batches and groups
 
@@ -300,84 +263,122 @@ class LaunchBook:
         """End a batch: its claims are grouped from here on, or fail."""
         return self._batches.pop(batch_id, None)
 
-    def written(self, name: str, claim: NodeClaim) -> Batch | None:
-        """Note that a claim is written; return its batch when all of it is."""
-        if name in self._work:
-            self._work[name].claim = claim
-        return self.settle(name)
+    def written(self, name: str, claim: NodeClaim) -> tuple[Step, ...]:
+        """Note that a claim is written; return the step of its batch when all of it is."""
+        if self.state(name) is not State.WRITING:
+            return ()
+        self._work[name].claim = claim
+        self.move((name,), Event.WRITTEN)
+        return self._settle(name)
 
-    def settle(self, name: str) -> Batch | None:
-        """Wait no longer for a claim to be written; return its batch when no other is waited for."""
-        batch_id = self._batch_of.pop(name, None)
-        if batch_id is None:
-            return None
-        unwritten = self._unwritten[batch_id]
+    def _settle(self, name: str) -> tuple[Step, ...]:
+        """Wait no longer for a claim to be written; return the step of its batch when all others are."""
+        work = self._work.get(name)
+        unwritten = self._unwritten.get(work.batch) if work is not None else None
+        if work is None or unwritten is None:
+            return ()
         unwritten.pop(name, None)
         if unwritten:
-            return None
-        del self._unwritten[batch_id]
-        return self._batches.get(batch_id)
+            return ()
+        del self._unwritten[work.batch]
+        return self.move(self._in((State.WRITTEN,), self._batches[work.batch].names), Event.BATCH_WRITTEN)
 
-    def group_up(self, group: Group) -> None:
-        """Open a group."""
-        token = group.launch.request.token
-        self._groups[token] = group
-        for name in group.launch.claims:
-            if name in self._work:
-                self._work[name].token = token
+    def group_up(self, launch: Launch, batch: Batch, *, unmarked: Collection[str]) -> tuple[Step, ...]:
+        """Open the group of a call; return the steps that mark these claims, or, without any, the call."""
+        token = launch.request.token
+        self._groups[token] = Group(launch=launch, batch=batch, unmarked=dict.fromkeys(unmarked))
+        waiting = self._in((State.CHOOSING,), launch.claims)
+        for name in waiting:
+            self._work[name].token = token
+        steps = self.move(unmarked, Event.GROUPED)
+        self.move((name for name in waiting if name not in unmarked), Event.CALL_KNOWN)
+        return steps or self.move(self._in((State.MARKED,), launch.claims), Event.CALL_MARKED)
 
     def group(self, token: str) -> Group | None:
         """Return the open group of a token."""
         return self._groups.get(token)
 
-    def reopen(self, token: str) -> Batch | None:
-        """End a group whose call will not be made; return what is left of it as a batch, if anything is."""
+    def class_of(self, step: Step) -> NodeClassRef | None:
+        """Return which node class a step launches from, where it is one of those."""
+        match step:
+            case PrepareBatch(batch=batch_id) if batch_id in self._batches:
+                return self._batches[batch_id].node_class.ref
+            case CallFleet(token=token) if token in self._groups:
+                return self._groups[token].launch.request.node_class.ref
+            case _:
+                return None
+
+    def give_over(self, step: Step) -> tuple[Step, ...]:
+        """Wait no longer for a step that came to nothing; return what the others go on with."""
+        match step:
+            case WriteClaim(name=name):
+                return self._settle(name)
+            case PrepareBatch(batch=batch_id):
+                self.close(batch_id)
+            case MarkClaim(token=token):
+                return self._reopen(token)
+            case _:
+                pass
+        return ()
+
+    def _reopen(self, token: str) -> tuple[Step, ...]:
+        """End a group whose call will not be made: what is left of it is grouped anew."""
         group = self._groups.pop(token, None)
         if group is None:
-            return None
-        names = self._members(group)
+            return ()
+        names = self._in((State.MARKING, State.MARKED), group.launch.claims)
         for name in names:
             self._work[name].token = ""
-        return self.again(names, group.batch)
+        return self.again(names, group.batch, Event.UNGROUPED)
 
-    def _members(self, group: Group) -> tuple[str, ...]:
-        """Return the claims of a group that are still being worked on in it."""
-        token = group.launch.request.token
-        return tuple(n for n in group.launch.claims if n in self._work and self._work[n].token == token)
-
-    def marked_now(self, name: str, token: str, claim: NodeClaim) -> Group | None:
-        """Note that a claim is marked; return its group when all of it is."""
+    def marked_now(self, name: str, token: str, claim: NodeClaim) -> tuple[Step, ...]:
+        """Note that a claim is marked; return the call when all claims of its group are."""
         if name in self._work:
             self._work[name].claim = claim
-        self._file(claim)
+        self._marked.note(claim)
         group = self._groups.get(token)
-        if group is None or name not in group.unmarked:
-            return None
-        del group.unmarked[name]
-        return None if group.unmarked else group
+        if group is None or not self.about(MarkClaim(name=name, token=token)):
+            return ()
+        group.unmarked.pop(name, None)
+        self.move((name,), Event.MARKED)
+        if group.unmarked:
+            return ()
+        return self.move(self._in((State.MARKED,), group.launch.claims), Event.CALL_MARKED)
+
+    def about(self, step: Step) -> tuple[str, ...]:
+        """Return the claims that wait for a step."""
+        match step:
+            case PrepareBatch(batch=batch_id):
+                batch = self._batches.get(batch_id)
+                names = batch.names if batch is not None else ()
+            case CallFleet() | FindInstances():
+                names = self.waiting_for(step.token)
+            case _:
+                names = (step.name,)
+        asked = FindInstances(token=step.token) if isinstance(step, FindInstances) else first(step)
+        return tuple(name for name in names if self._waits_for(name) == asked)
 
     def marked(self, token: str) -> tuple[NodeClaim, ...]:
         """Return all claims there are of one call, launched ones included, as last known.
 
         Those that are being worked on in another call by now are not of this one any more.
         """
-        known = []
-        for name in sorted(self._by_token.get(token, {})):
-            work = self._work.get(name)
-            if work is None:
-                known.append(self._marked[name])
-            elif work.token == token:
-                known.append(work.claim)
-        return tuple(known)
-
-    def all_leaving(self, token: str) -> bool:
-        """Return whether every claim of a call that still waits for its instance is to go."""
-        return all(self._marked[name].leaving for name in self.waiting_for(token))
+        claims = ((claim, self._work.get(claim.name)) for claim in self._marked.of(token))
+        return tuple(
+            work.claim if work is not None else claim
+            for claim, work in claims
+            if work is None or work.token == token
+        )
 
     def waiting_for(self, token: str) -> tuple[str, ...]:
         """Return the claims of a call that are still to get their instance, sorted."""
-        there = self._by_token.get(token, {})
-        return tuple(sorted(n for n in there if n in self._work and self._work[n].token == token))
+        names = (claim.name for claim in self._marked.of(token))
+        return tuple(n for n in names if n in self._work and self._work[n].token == token)
+
+    def all_leaving(self, token: str) -> bool:
+        """Return whether every claim of a call that still waits for its instance is to go."""
+        waiting = self.waiting_for(token)
+        return all(claim.leaving for claim in self._marked.of(token) if claim.name in waiting)
 
     def take_spans(self, name: str) -> tuple[Span, ...]:
         """Return, once, the spans of the call that `name` is the first claim of."""
@@ -386,8 +387,3 @@ class LaunchBook:
                 spans, group.spans = tuple(group.spans), []
                 return spans
         return ()
-
-
-def _origin(claim: NodeClaim) -> tuple[str, str]:
-    """Return which pool a claim is of, and which decision."""
-    return claim.pool, claim.annotations.get(DECISION, "")

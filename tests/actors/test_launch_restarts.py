@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -12,7 +13,13 @@ from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.launch.launching import LaunchMark
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
-from treenail.domain.model.errors import PortError
+from treenail.domain.model.errors import (
+    ConflictError,
+    InvalidError,
+    NodeClassNotReadyError,
+    NotFoundError,
+    PortError,
+)
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.patches import ClaimPatch
 
@@ -201,3 +208,36 @@ def test_whatever_goes_wrong_no_claim_has_two_instances_and_none_is_forgotten(se
     assert len(set(taken)) == len(taken)
     assert sorted(taken) == sorted(stage.cloud.bought)
     assert all(c.provider_id for c in stage.api.claims() if not c.leaving)
+
+
+@pytest.mark.seeds(quick=40, soak=2000)
+def test_whatever_is_answered_and_whoever_deletes_claims_no_launch_leaves_its_table(seed: int) -> None:
+    stage, dice = Launching(seed=seed), random.Random(seed)
+    errors = (
+        AWAY,
+        InvalidError("no"),
+        NotFoundError("gone"),
+        ConflictError("changed"),
+        NodeClassNotReadyError("no subnets"),
+    )
+    often = dice.choice((0.1, 0.3))
+
+    def chance() -> tuple[PortError, bool] | None:
+        return (dice.choice(errors), dice.random() < 0.5) if dice.random() < often else None
+
+    def delete(name: str) -> None:
+        if name in stage.live():
+            stage.api.delete("NodeClaim", name)
+
+    stage.api.troubles.chance = stage.cloud.troubles.chance = chance
+    stage.plan("a", "b", "c")
+    for name in dice.sample("abc", dice.randint(0, 2)):
+        stage.at(dice.uniform(0, 10), partial(delete, name))
+    if dice.random() < 0.5:
+        stage.at(dice.uniform(0, 30), stage.restart)
+    stage.run(60)
+    stage.api.troubles.chance = stage.cloud.troubles.chance = lambda: None
+    stage.run(400)  # an event that the table does not show would have ended the world by now
+
+    taken = [name for name in stage.instances().values() if name]
+    assert len(set(taken)) == len(taken)

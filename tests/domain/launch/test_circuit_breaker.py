@@ -44,8 +44,8 @@ def test_of_those_that_wait_one_at_a_time_is_tried_after_ever_longer_pauses() ->
         brake.holds(DEFAULT_CLASS, FIRST)
         pauses.append(brake.pause(DEFAULT_CLASS, 0))
         assert brake.pause(DEFAULT_CLASS, 0) is None
-        assert brake.probe(DEFAULT_CLASS) == FIRST
-        assert brake.probe(DEFAULT_CLASS) is None
+        assert brake.probe(DEFAULT_CLASS, wanted=bool) == FIRST
+        assert brake.probe(DEFAULT_CLASS, wanted=bool) is None
 
     assert pauses == [2, 4, 8, 16, 30, 30, 30]
 
@@ -60,4 +60,13 @@ def test_pauses_are_shorter_by_a_quarter_at_most() -> None:
 def test_where_nobody_waits_there_is_nothing_to_try() -> None:
     assert failing().pause(DEFAULT_CLASS, 0) is None
     assert CircuitBreaker().pause(DEFAULT_CLASS, 0) is None
-    assert CircuitBreaker().probe(DEFAULT_CLASS) is None
+    assert CircuitBreaker().probe(DEFAULT_CLASS, wanted=bool) is None
+
+
+def test_calls_that_nobody_wants_any_more_are_not_tried() -> None:
+    brake = failing()
+    brake.holds(DEFAULT_CLASS, FIRST)
+    brake.holds(DEFAULT_CLASS, SECOND)
+
+    assert brake.probe(DEFAULT_CLASS, wanted=lambda token: token == SECOND.token) == SECOND
+    assert brake.probe(DEFAULT_CLASS, wanted=bool) is None

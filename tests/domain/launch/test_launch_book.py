@@ -17,8 +17,12 @@ from tests.builders import (
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.planning import PlanCommitted
 from treenail.domain.disruption.disruption import ClaimGivenUp
-from treenail.domain.launch.launch_book import Batch, GivenUp, Group, LaunchBook
+from treenail.domain.launch.given_up_claims import GivenUp
+from treenail.domain.launch.launch_book import LaunchBook
+from treenail.domain.launch.launch_groups import Batch, Group
 from treenail.domain.launch.launch_options import LaunchOptions
+from treenail.domain.launch.launch_steps import CallFleet, MarkClaim, PrepareBatch, RecordInstance, WriteClaim
+from treenail.domain.launch.launch_table import Event
 from treenail.domain.launch.launching import Launch, launches
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
@@ -54,9 +58,18 @@ def grouped(book: LaunchBook, batch: Batch) -> Group:
         cluster_name="demo",
     )
     book.close(batch.id)
-    group = Group(launch=calls[0], batch=batch, unmarked=dict.fromkeys(calls[0].claims))
-    book.group_up(group)
+    book.group_up(calls[0], batch, unmarked=calls[0].claims)
+    group = book.group(calls[0].request.token)
+    assert group is not None
     return group
+
+
+def writing(*claims: NodeClaim) -> tuple[LaunchBook, Batch]:
+    """A book with one batch, all of which is being written."""
+    book = LaunchBook()
+    (batch,) = book.open(plan(*claims), START)
+    book.move(batch.names, Event.FLUSHED)
+    return book, batch
 
 
 def mark(of: NodeClaim, launch: Launch) -> NodeClaim:
@@ -66,8 +79,7 @@ def mark(of: NodeClaim, launch: Launch) -> NodeClaim:
 
 def marking(*names: str) -> tuple[LaunchBook, Group]:
     """A book with one group, none of whose claims is marked yet."""
-    book = LaunchBook()
-    (batch,) = book.open(plan(*(wanting(n) for n in names)), START)
+    book, batch = writing(*(wanting(n) for n in names))
     for name in names:
         book.written(name, wanting(name, version=1))
     return book, grouped(book, batch)
@@ -79,6 +91,15 @@ def calling(*names: str) -> tuple[LaunchBook, Group]:
     for name in names:
         book.marked_now(name, group.launch.request.token, mark(wanting(name, version=1), group.launch))
     return book, group
+
+
+def reopened(book: LaunchBook, token: str) -> Batch:
+    """Return the batch that is made of a group when one of its claims cannot be marked."""
+    (step,) = book.give_over(MarkClaim(name="a", token=token))
+    assert isinstance(step, PrepareBatch)
+    batch = book.batch(step.batch)
+    assert batch is not None
+    return batch
 
 
 def names(batches: tuple[Batch, ...]) -> list[tuple[str, ...]]:
@@ -97,30 +118,31 @@ def test_a_plan_is_taken_on_by_pool() -> None:
     assert book.since("a") == at(3)
     assert book.claim("x") == wanting("x", pool="other")
     assert book.batch(batches[0].id) is batches[0]
+    assert book.move(("b", "x"), Event.FLUSHED) == (WriteClaim(name="b"), WriteClaim(name="x"))
 
 
 def test_a_batch_is_ready_when_all_of_it_is_written() -> None:
-    book = LaunchBook()
-    (batch,) = book.open(plan(wanting("a"), wanting("b")), START)
+    book, batch = writing(wanting("a"), wanting("b"))
 
-    assert book.written("a", wanting("a", version=1)) is None
-    assert book.written("b", wanting("b", version=2)) is batch
+    assert book.written("a", wanting("a", version=1)) == ()
+    assert book.written("b", wanting("b", version=2)) == (PrepareBatch(batch=batch.id),)
     assert book.claims(batch.names) == (wanting("a", version=1), wanting("b", version=2))
 
 
 def test_a_claim_that_cannot_be_written_is_not_waited_for() -> None:
-    book = LaunchBook()
-    (batch,) = book.open(plan(wanting("a"), wanting("b")), START)
+    book, batch = writing(wanting("a"), wanting("b"))
     book.written("a", wanting("a", version=1))
+    refused = WriteClaim(name="b")
+    book.move(book.about(refused), Event.REFUSED)
 
-    assert book.settle("b") is batch
-    assert book.settle("b") is None
+    assert book.give_over(refused) == (PrepareBatch(batch=batch.id),)
+    assert book.give_over(refused) == ()
 
 
 def test_what_is_written_late_is_not_worked_on_again() -> None:
     book = LaunchBook()
 
-    assert book.written("stranger", wanting("stranger", version=1)) is None
+    assert book.written("stranger", wanting("stranger", version=1)) == ()
     assert book.claim("stranger") is None
     assert book.since("stranger") is None
     assert book.instance("stranger") is None
@@ -142,9 +164,11 @@ def test_a_group_is_ready_when_all_its_claims_are_marked() -> None:
     book, group = marking("a", "b")
     token = group.launch.request.token
 
-    assert book.marked_now("a", token, mark(wanting("a", version=1), group.launch)) is None
-    assert book.marked_now("b", token, mark(wanting("b", version=1), group.launch)) is group
-    assert book.marked_now("b", token, mark(wanting("b", version=1), group.launch)) is None
+    assert book.marked_now("a", token, mark(wanting("a", version=1), group.launch)) == ()
+    assert book.marked_now("b", token, mark(wanting("b", version=1), group.launch)) == (
+        CallFleet(token=token),
+    )
+    assert book.marked_now("b", token, mark(wanting("b", version=1), group.launch)) == ()
     assert book.waiting_for(token) == ("a", "b")
 
 
@@ -152,6 +176,7 @@ def test_a_group_ends_with_its_last_claim() -> None:
     book, group = calling("a", "b")
     token = group.launch.request.token
 
+    book.give("a", instance("i-1"))
     book.recorded("a", replace(wanting("a", version=3), provider_id="aws:///a/i-1"))
     assert book.group(token) is group
     book.forget("b")
@@ -166,13 +191,11 @@ def test_a_claim_that_cannot_be_marked_leaves_the_others_to_be_grouped_anew() ->
     book.marked_now("c", token, mark(wanting("c", version=1), group.launch))
 
     book.forget("a")
-    batch = book.reopen(token)
+    batch = reopened(book, token)
 
-    assert batch is not None
     assert batch.names == ("b", "c")
-    assert book.batch(batch.id) is batch
     assert book.group(token) is None
-    assert book.reopen(token) is None
+    assert book.give_over(MarkClaim(name="a", token=token)) == ()
 
 
 def test_nothing_is_left_of_a_group_whose_claims_are_all_gone() -> None:
@@ -180,16 +203,16 @@ def test_nothing_is_left_of_a_group_whose_claims_are_all_gone() -> None:
 
     book.forget("a")
 
-    assert book.reopen(group.launch.request.token) is None
+    assert book.give_over(MarkClaim(name="a", token=group.launch.request.token)) == ()
 
 
 def test_a_claim_in_a_new_group_is_not_waited_for_by_the_old_one() -> None:
-    book, old = calling("a", "b")
-    book.hand_back(("a",))
-    batch = book.reopen(old.launch.request.token)
-    assert batch is not None
+    book, old = marking("a", "b")
+    for name in ("a", "b"):
+        book.note(seen(mark(wanting(name, version=1), old.launch)))
+    book.hand_back("a")
 
-    new = grouped(book, batch)
+    new = grouped(book, reopened(book, old.launch.request.token))
 
     assert book.waiting_for(old.launch.request.token) == ()
     assert [c.name for c in book.marked(old.launch.request.token)] == ["a"]
@@ -197,11 +220,10 @@ def test_a_claim_in_a_new_group_is_not_waited_for_by_the_old_one() -> None:
 
 
 def test_a_mark_of_before_does_not_come_back_with_late_news() -> None:
-    book, old = calling("a", "b")
+    book, old = marking("a", "b")
+    book.note(seen(mark(wanting("a", version=1), old.launch)))
     book.forget("a")
-    batch = book.reopen(old.launch.request.token)
-    assert batch is not None
-    new = grouped(book, batch)
+    new = grouped(book, reopened(book, old.launch.request.token))
     late = mark(wanting("b", version=1), old.launch)
     book.marked_now("b", new.launch.request.token, mark(late, new.launch))
 
@@ -221,6 +243,7 @@ def test_a_mark_that_was_taken_off_is_forgotten() -> None:
 
 def test_launched_claims_are_still_their_calls() -> None:
     book, group = calling("a", "b")
+    book.give("a", instance("i-1"))
     done = replace(mark(wanting("a", version=2), group.launch), provider_id=instance("i-1").provider_id)
 
     book.recorded("a", done)
@@ -232,8 +255,7 @@ def test_launched_claims_are_still_their_calls() -> None:
 def test_an_instance_is_dealt_to_a_claim() -> None:
     book, _ = calling("a")
 
-    book.give("a", instance("i-1"))
-
+    assert book.give("a", instance("i-1")) == (RecordInstance(name="a"),)
     assert book.instance("a") == instance("i-1")
 
 
@@ -324,16 +346,16 @@ def test_our_own_claims_are_not_adopted() -> None:
 
 
 def test_claims_handed_back_are_adopted_again_wherever_they_stood() -> None:
-    writing, _ = marking("a")
+    unmarked, _ = marking("a")
     book, group = calling("b", "c")
     (batch,) = book.open(plan(wanting("d")), START)
-    book.written("d", wanting("d", version=1))
     book.close(batch.id)
 
-    writing.hand_back(("a",))
-    book.hand_back(("b", "c", "d", "stranger"))
+    unmarked.hand_back("a")
+    for name in ("b", "c", "d", "stranger"):
+        book.hand_back(name)
 
-    assert names(writing.adopt(START)) == [("a",)]
+    assert names(unmarked.adopt(START)) == [("a",)]
     assert names(book.adopt(START)) == [("b", "c"), ("d",)]
     assert book.group(group.launch.request.token) is None
 
