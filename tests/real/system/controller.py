@@ -29,7 +29,9 @@ class Controller:
     """`treenail controller` with the given environment. Use it as a context manager: it is started then."""
 
     def __init__(self, env: Mapping[str, str], *, folder: Path | None = None) -> None:
-        self.metrics_port, self.health_port = free_ports(2)
+        free = free_ports(2)
+        self.metrics_port = int(env.get("METRICS_PORT", free[0]))
+        self.health_port = int(env.get("HEALTH_PROBE_PORT", free[1]))
         self._processes = Processes(folder)
         state = self._processes.folder / "state"
         self._program = Program(

@@ -21,11 +21,20 @@ SERVICE: Final = "treenail"
 class Scene:
     """One test's world. The controller is not started yet: `with scene.controller as controller`."""
 
-    def __init__(self, plane: ControlPlane, lab: Lab, jaeger: Jaeger | None, **env: str) -> None:
+    def __init__(
+        self,
+        plane: ControlPlane,
+        lab: Lab,
+        jaeger: Jaeger | None,
+        controller: Controller | None = None,
+        /,
+        **env: str,
+    ) -> None:
+        """Without a `controller`, one is made that is told where everything is, and `env` beside."""
         self.cluster = Cluster(plane)
         self.lab = lab
         self.jaeger = jaeger
-        self.controller = Controller(
+        self.controller = controller or Controller(
             {
                 **lab.environment,
                 "KUBECONFIG": str(plane.kubeconfig),
