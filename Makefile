@@ -15,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests on real parts wait more than they compute.
 test real soak: WORKERS := 3
 
-.PHONY: install demo check test plain real parts soak crds charts catalogue fuzz bench bench-packing bench-real wheel lock clean
+.PHONY: install demo check test plain real parts soak crds charts catalogue fuzz bench bench-packing bench-real wheel image-tree lock clean
 
 install: .venv/development   ## everything to work on treenail
 
@@ -86,7 +86,10 @@ wheel: install   ## build the wheel, and run it from an environment of its own
 	$(BIN)/python -m build --no-isolation
 	.ci/try-wheel $(PYTHON) dist/treenail-*.whl
 
-lock: install   ## write the lock files from what is installed
+image-tree: wheel   ## build the file tree of the image, as its Dockerfile does, and run it without root
+	.ci/try-image $(PYTHON) dist/treenail-*.whl
+
+lock: install   ## write the lock files from what is installed, with hashes
 	$(BIN)/python .ci/lock.py
 
 clean:

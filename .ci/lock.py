@@ -1,11 +1,13 @@
 """Write the lock files: the exact versions installed here of all that pyproject.toml asks for.
 
-`--check` writes nothing and fails where a lock file is not what would be written.
+What Treenail runs on is locked with the hashes of its files for every platform, and so is what makes the
+image's SBOM. `--check` asks nobody and writes nothing, and fails where versions differ or hashes are missing.
 """
 
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable
@@ -17,6 +19,9 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parent.parent
 RUNTIME = ROOT / "requirements.lock"
 DEVELOPMENT = ROOT / "requirements-dev.lock"
+SBOM = ROOT / "deploy" / "docker" / "sbom.lock"
+# The oldest version of Python that pyproject.toml allows, which is the image's too.
+PYTHON = "3.11"
 
 
 def _normal(name: str) -> str:
@@ -55,10 +60,10 @@ def closure(wanted: Iterable[str]) -> dict[str, str]:
 
 
 def lock_files() -> dict[Path, str]:
-    """Return what each lock file should hold. The development set goes on top of the other."""
+    """Return what each lock file should hold, less hashes. The development set goes on top."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    runtime = closure(project["dependencies"])
     extras = project["optional-dependencies"]
+    runtime = closure([*project["dependencies"], *extras["controller"]])
     everything = closure(
         [*project["dependencies"], *(text for extra in sorted(extras) for text in extras[extra])]
     )
@@ -75,15 +80,45 @@ def _text(title: str, versions: dict[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def versions_of(path: Path) -> str:
+    """Return a lock file's text less its hashes, and less what should have some and has none."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    if path == RUNTIME:
+        lines = [line for line in lines if line.startswith("#") or line.endswith(" \\")]
+        lines = [line for line in lines if "--hash" not in line]
+    return "".join(line.removesuffix(" \\") + "\n" for line in lines)
+
+
+def hashed(lock: str) -> str:
+    """Return a lock file's text with the hashes of all files that the package index has of each version."""
+    title = "".join(line for line in lock.splitlines(keepends=True) if line.startswith("#"))
+    return title + _compiled(lock, "--no-deps")
+
+
+def sbom_lock() -> str:
+    """Return what makes the SBOM, with hashes, in the newest versions: it runs beside nothing else."""
+    title = "# What the SBOM of the image is made with. Written by `make lock`.\n"
+    return title + _compiled("cyclonedx-bom>=7,<8\n")
+
+
+def _compiled(requirements: str, *options: str) -> str:
+    command = [
+        *(sys.executable, "-m", "uv", "pip", "compile", "-", "--quiet", "--generate-hashes"),
+        *("--no-header", "--no-annotate", "--python-version", PYTHON, *options),
+    ]
+    return subprocess.run(command, input=requirements, check=True, capture_output=True, text=True).stdout  # noqa: S603
+
+
 def main() -> None:
     """Write the lock files, or with `--check` compare them."""
-    stale = {
-        path: text for path, text in lock_files().items() if not path.exists() or path.read_text() != text
-    }
-    if stale and "--check" in sys.argv[1:]:
-        raise SystemExit(f"stale: {', '.join(path.name for path in stale)}; run `make lock`")
+    stale = {path: text for path, text in lock_files().items() if versions_of(path) != text}
+    if "--check" in sys.argv[1:]:
+        if stale:
+            raise SystemExit(f"stale: {', '.join(path.name for path in stale)}; run `make lock`")
+        return
     for path, text in stale.items():
-        path.write_text(text)
+        path.write_text(hashed(text) if path == RUNTIME else text)
+    SBOM.write_text(sbom_lock())
 
 
 if __name__ == "__main__":

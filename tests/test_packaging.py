@@ -3,10 +3,13 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
+import tomllib
 import zipfile
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("actors", "adapters", "domain")
@@ -83,6 +86,58 @@ print(resources.__file__)
     done = in_python(code, at=tmp_path)
 
     assert done.stdout.startswith(str(tmp_path)), done.stderr
+
+
+def extra_only() -> set[str]:
+    """Return the top-level modules of what only the extra `controller` brings."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = {Requirement(text).name for text in project["optional-dependencies"]["controller"]}
+    found = packages_distributions()
+    return {module for module, brought_by in found.items() if wanted & {name.lower() for name in brought_by}}
+
+
+WITHOUT_EXTRA = """
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {missing!r}:
+            raise ModuleNotFoundError("No module named " + repr(name), name=name)
+sys.meta_path.insert(0, Missing())
+sys.path[:0] = [{path!r}]
+sys.argv = ["treenail", *{words!r}]
+from treenail.adapters.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["rehearse", "-f", "examples/001-inflate.yaml", "--for", "10s"],
+        ["simulate", "-f", "examples/001-inflate.yaml"],
+        ["catalogue", "--family", "t3"],
+        ["convert", "-f", "examples/000-weight.yaml"],
+    ],
+    ids=" ".join,
+)
+def test_what_reaches_no_cluster_needs_no_extra(words: list[str]) -> None:
+    missing = extra_only()
+    assert {"boto3", "kubernetes", "opentelemetry", "cryptography"} <= missing
+
+    done = in_python(WITHOUT_EXTRA.format(missing=missing, path=str(ROOT / ".dev"), words=words), at=ROOT)
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_command_that_lacks_the_extra_says_how_to_get_it() -> None:
+    words = ["controller", "--cluster-name", "demo"]
+    code = WITHOUT_EXTRA.format(missing={"kubernetes", "urllib3"}, path=str(ROOT / ".dev"), words=words)
+
+    done = in_python(code, at=ROOT)
+
+    assert done.returncode == 2
+    assert done.stderr.endswith("which is not installed: pip install 'treenail[controller]'\n"), done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_the_wheel_brings_licence_and_command(wheel: Path) -> None:

@@ -58,6 +58,12 @@ def main() -> None:
         code = app(joined(sys.argv[1:]) or ["--help"], standalone_mode=False)
     except (ManifestError, BadInputError) as error:
         problem = str(error)
+    except ModuleNotFoundError as error:
+        if (error.name or "treenail").startswith("treenail"):
+            raise
+        problem = (
+            f"this command needs {error.name}, which is not installed: pip install 'treenail[controller]'"
+        )
     except Exception as error:
         # Typer and click say in a `show` method that an error is the user's.
         if not hasattr(error, "format_message"):
