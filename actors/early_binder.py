@@ -230,6 +230,6 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
             case Failed(error=ConflictError() | NotFoundError() | InvalidError() as error):
                 # The scheduler was first, or the pod is gone: nothing is lost.
                 work.settled[bound.uid] = None
-                self.log("pod not bound early", nodeclaim=bound.name, why=str(error))
+                self.log("cannot bind pod early", nodeclaim=bound.name, why=str(error))
             case Failed():
                 self._queue.retry(bound.name)

@@ -168,7 +168,7 @@ class InstanceTagger(DomainActor[TaggerInbox]):
                 self._forget(tagged.name)
             case Failed(error=error):
                 if isinstance(error, InvalidError) and not self._work.failures(tagged.name):
-                    self.log("instance cannot be tagged", nodeclaim=tagged.name, error=str(error))
+                    self.log("cannot tag instance", nodeclaim=tagged.name, error=str(error))
                 if tagged.name in self._untagged:
                     self._work.retry(tagged.name)
             case _:

@@ -223,7 +223,7 @@ class NodeClassController(DomainActor[NodeClassControllerInbox]):
         match freed.outcome:
             case Done(value=()):
                 self._book.gone(node_class)
-                self.log("node class let go", node_class=str(node_class.ref))
+                self.log("released node class", node_class=str(node_class.ref))
                 return
             case Done(value=users):
                 if self._book.waits_for(node_class, users):

@@ -287,7 +287,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 self._reporter.tell(registered)
                 tell_registered(self.log, claim, patch.node_name, span)
             case AbandonNode(node=node):
-                self.log("letting go of node whose machine is another node's", node=node)
+                self.log("releasing node whose machine another node has", node=node)
             case MarkInitialized(claim=claim, node=node):
                 span = self._span("initialize", claim, now)
                 self._observer.tell(NodeInitialized(claim=claim, node=node))

@@ -192,7 +192,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
             return  # or not written yet
         cause, why, actor = given_up.cause, given_up.why, given_up.actor
         if state is None or state.has_way_back(view):
-            self.log("giving claim up", nodeclaim=view.name, cause=cause.value)
+            self.log("giving up claim", nodeclaim=view.name, cause=cause.value)
         if state is None:
             state = leaving_for(view, cause, self._timers.now(), forced=self._forced, actor=actor, why=why)
             self._leave(view, state)

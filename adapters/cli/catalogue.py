@@ -41,7 +41,7 @@ def catalogue(
         str | None, typer.Option(metavar="FAMILY", help="Only this instance family, such as m5.")
     ] = None,
     ami_family: Annotated[
-        AmiFamily, typer.Option(case_sensitive=False, help="The image family nodes would run.")
+        AmiFamily, typer.Option(case_sensitive=False, help="The AMI family of the nodes.")
     ] = AmiFamily.AL2023,
     root_volume: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Size of the root volume, such as 50Gi.")

@@ -43,13 +43,13 @@ def convert(
         list[str] | None, typer.Option("--file", "-f", help="Manifests to convert; - is stdin.")
     ] = None,
     from_cluster: Annotated[
-        bool, typer.Option("--from-cluster", help="Convert what is in the cluster of the kubeconfig.")
+        bool, typer.Option("--from-cluster", help="Convert the objects of the cluster.")
     ] = False,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     to: Annotated[ApiVersion, typer.Option(help="The version to convert to.")] = ApiVersion.V1,
     output: Annotated[
-        ManifestFormat, typer.Option("--output", "-o", help="How to print it.")
+        ManifestFormat, typer.Option("--output", "-o", help="The output format.")
     ] = ManifestFormat.YAML,
     diff: Annotated[bool, typer.Option("--diff", help="Show what would change, not the result.")] = False,
 ) -> None:

@@ -21,7 +21,7 @@ from treenail.domain.explain.pod_explanation import explain_pod
 if TYPE_CHECKING:  # the library for it takes a third of a second to import
     from treenail.adapters.cli.live_cluster import LiveCluster, ToldEvent
 
-explain = typer.Typer(help="Tell why a pod or a node of the cluster is where and as it is.")
+explain = typer.Typer(help="Explain why a pod or a node of the cluster is where it is.")
 
 
 @explain.command()
@@ -54,7 +54,9 @@ def pod(
 
 @explain.command()
 def node(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of a node, a NodeClaim or a Machine.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The name of a node, a NodeClaim or a Machine.")
+    ],
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     output: Output = OutputFormat.TABLE,

@@ -11,9 +11,9 @@ if TYPE_CHECKING:  # the library for it takes a third of a second to import
     from treenail.adapters.kubernetes.connection import Connection
 
 Kubeconfig: TypeAlias = Annotated[
-    Path | None, typer.Option(envvar="KUBECONFIG", help="How to reach the cluster.")
+    Path | None, typer.Option(envvar="KUBECONFIG", help="The kubeconfig of the cluster.")
 ]
-Context: TypeAlias = Annotated[str | None, typer.Option(help="Which context of the kubeconfig to use.")]
+Context: TypeAlias = Annotated[str | None, typer.Option(help="The context of the kubeconfig.")]
 
 
 def connect(kubeconfig: Path | None, context: str | None, *, writes_per_second: int = 1) -> Connection:

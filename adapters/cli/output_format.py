@@ -22,7 +22,7 @@ class OutputFormat(StrEnum):
     JSON = "json"
 
 
-Output: TypeAlias = Annotated[OutputFormat, typer.Option("--output", "-o", help="How to print it.")]
+Output: TypeAlias = Annotated[OutputFormat, typer.Option("--output", "-o", help="The output format.")]
 
 
 def console_on(stream: TextIO) -> Console:

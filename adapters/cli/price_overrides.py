@@ -19,7 +19,7 @@ PriceOverridesFile: TypeAlias = Annotated[
         "--price-overrides-file",
         envvar="PRICE_OVERRIDES_FILE",
         metavar="FILE",
-        help="What nodes really cost you, where that is not the public price.",
+        help="A file with your own prices, in place of the public ones.",
     ),
 ]
 

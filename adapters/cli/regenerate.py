@@ -30,19 +30,20 @@ Figures = Annotated[Path | None, typer.Option(exists=True, dir_okay=False, metav
 
 
 def regenerate(
-    regions: Annotated[list[str], typer.Argument(metavar="REGION...", help="Write the data of these.")],
+    regions: Annotated[list[str], typer.Argument(metavar="REGION...", help="The regions to write.")],
     *,
     into: Annotated[
-        Path, typer.Option(exists=True, file_okay=False, metavar="DIR", help="Where to write.")
+        Path, typer.Option(exists=True, file_okay=False, metavar="DIR", help="The folder to write into.")
     ] = _SHIPPED,
     spot: Annotated[bool, typer.Option(help="Write the latest spot prices too.")] = True,
     prices_of: Annotated[
-        list[str], typer.Option(metavar="REGION", help="Write the prices of these regions too, and no more.")
+        list[str],
+        typer.Option(metavar="REGION", help="Write the prices of these regions too, but not their types."),
     ] = [],  # noqa: B006 (typer's way; nobody changes it)
-    prune: Annotated[bool, typer.Option(help="Leave out types that these regions know no more.")] = False,
+    prune: Annotated[bool, typer.Option(help="Leave out types that these regions no longer have.")] = False,
     branch_interfaces: Figures = None,
     network_mbps: Figures = None,
-    endpoint_url: Annotated[str | None, typer.Option(metavar="URL", help="Where AWS is.")] = None,
+    endpoint_url: Annotated[str | None, typer.Option(metavar="URL", help="The endpoint of AWS.")] = None,
 ) -> None:
     """Write the shipped data of all instance types, and of REGIONs, as AWS tells them now.
 

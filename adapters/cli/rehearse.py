@@ -39,7 +39,7 @@ _At: TypeAlias = Annotated[
     typer.Option(
         "--at",
         metavar="TIME ACTION",
-        help="Do something at a time: spot-interruption[=NODE], scale=NAME:REPLICAS, delete=KIND/NAME, "
+        help="Do something at this time: spot-interruption[=NODE], scale=NAME:REPLICAS, delete=KIND/NAME, "
         "apply=FILE, ice=TYPE/ZONE, rebalance[=NODE], terminate[=NODE], impaired[=NODE], "
         "unhealthy[=NODE], api-away=DURATION, queue-gone=DURATION, templates-gone, crash[=DURATION], and "
         "ec2-WHAT=DURATION, where WHAT is away, throttled, slow, answers-lost, hidden, no-templates or "
@@ -60,7 +60,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     node_repair: Annotated[  # noqa: FBT002 (a flag)
         bool, typer.Option("--node-repair", help="Replace nodes that stay unhealthy.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Equal seeds give equal rehearsals.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed: equal seeds give equal rehearsals.")] = 0,
     price_overrides_file: PriceOverridesFile = None,
     node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
     output: Output = OutputFormat.TABLE,

@@ -34,18 +34,22 @@ _MOST_REPEATS = 1000
 
 _InstanceTypes: TypeAlias = Annotated[
     Path | None,
-    typer.Option(help="Instance types as KWOK's provider writes them; without, those of the node classes."),
+    typer.Option(
+        help="Instance types in the JSON of KWOK's provider; without it, those of the node classes."
+    ),
 ]
-_Packing: TypeAlias = Annotated[Packing, typer.Option(envvar="PACKING", help="How node sizes are chosen.")]
+_Packing: TypeAlias = Annotated[
+    Packing, typer.Option(envvar="PACKING", help="How node sizes are chosen: by cost, or first-fit.")
+]
 _Order: TypeAlias = Annotated[
-    PackingOrder, typer.Option(envvar="PACKING_ORDER", help="What first-fit-descending calls large.")
+    PackingOrder, typer.Option(envvar="PACKING_ORDER", help="The size by which first-fit-descending sorts.")
 ]
 _Preferences: TypeAlias = Annotated[
     PreferencePolicy,
     typer.Option(
         envvar="PREFERENCE_POLICY",
         case_sensitive=False,
-        help="Whether preferences of pods are kept while they can be.",
+        help="Whether preferences of pods are met if possible.",
     ),
 ]
 _MinValues: TypeAlias = Annotated[
@@ -53,7 +57,7 @@ _MinValues: TypeAlias = Annotated[
     typer.Option(
         envvar="MIN_VALUES_POLICY",
         case_sensitive=False,
-        help="Whether a node needs all of the choice that minValues ask for.",
+        help="Whether a node must leave the choice that minValues ask for.",
     ),
 ]
 
@@ -62,13 +66,13 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     file: Annotated[list[str], typer.Option("--file", "-f", help="Manifests to decide on; - is stdin.")],
     instance_types: _InstanceTypes = None,
     output: Output = OutputFormat.TABLE,
-    repeat: Annotated[int, typer.Option(help="Decide this often, from fresh objects each time.")] = 1,
+    repeat: Annotated[int, typer.Option(help="How often to decide, each time from fresh objects.")] = 1,
     packing: _Packing = Packing.CHEAPEST,
     packing_order: _Order = PackingOrder.CPU,
     preference_policy: _Preferences = PreferencePolicy.RESPECT,
     min_values_policy: _MinValues = MinValuesPolicy.STRICT,
     node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
-    seed: Annotated[int, typer.Option(help="For the spot prices of the fake EC2.")] = 0,
+    seed: Annotated[int, typer.Option(help="The seed of the fake EC2's spot prices.")] = 0,
     price_overrides_file: PriceOverridesFile = None,
 ) -> None:
     """Show which nodes would be bought, which pods would go where, and why others would not."""

@@ -32,7 +32,7 @@ def back(
         list[str] | None,
         typer.Option("--file", "-f", help="Manifests in place of a cluster; - is stdin."),
     ] = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Put right what can be, in the cluster.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Fix in the cluster what can be fixed.")] = False,
     output: Output = OutputFormat.TABLE,
     kubeconfig: Kubeconfig = None,
     context: Context = None,

@@ -26,7 +26,7 @@ def convert(
     *,
     to: Annotated[ApiVersion, typer.Option(help="The version to store objects in.")] = ApiVersion.V1,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Have the API server check each write, and write nothing.")
+        bool, typer.Option("--dry-run", help="Let the API server check each write, but write nothing.")
     ] = False,
     kubeconfig: Kubeconfig = None,
     context: Context = None,

@@ -130,7 +130,7 @@ class WebhookUpkeep:
             self._definitions.convert_by(definition, self._address.place, authorities.bundle)
         except ConflictError:
             return False
-        self._log("definition told of the webhook", logger=LOGGER, definition=str(definition.resource))
+        self._log("webhook written into definition", logger=LOGGER, definition=str(definition.resource))
         return False
 
     # --- authorities and certificates
@@ -192,4 +192,4 @@ class WebhookUpkeep:
                 return
         self._certificate = issued(newest, self._address.names, now)
         self._present(self._certificate)
-        self._log("webhook's certificate issued", logger=LOGGER, until=self._certificate.until.isoformat())
+        self._log("issued webhook certificate", logger=LOGGER, until=self._certificate.until.isoformat())

@@ -83,7 +83,7 @@ class Webhook:
             # The leader writes what all replicas share: this one reads it soon.
             return _FOLLOWER_SECONDS * self._dice.uniform(_SOONEST, 1.0)
         except PortError as error:
-            self._log("webhook not looked after", logger=LOGGER, level="warning", error=str(error))
+            self._log("webhook upkeep failed", logger=LOGGER, level="warning", error=str(error))
             return self._retries.failed()
         if not well:
             return self._retries.failed()

@@ -305,7 +305,7 @@ def test_authorities_and_certificates_change_under_load_and_no_call_fails(server
     assert load.failures == []
     assert len(set(seen)) == 4
     assert len({split(bundle)[0] for bundle in seen}) == 4
-    presented = [line for line in replicas[0].said if line.startswith("webhook's certificate issued")]
+    presented = [line for line in replicas[0].said if line.startswith("issued webhook certificate")]
     assert len(presented) == 4
     clean(server, *replicas)
 

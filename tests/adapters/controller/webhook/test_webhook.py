@@ -55,7 +55,7 @@ def test_a_turn_that_fails_is_told_of_and_tried_again() -> None:
     assert well.wait(SECONDS)
     webhook.stop()
 
-    assert said == ["webhook not looked after"] * 2
+    assert said == ["webhook upkeep failed"] * 2
     assert defects == []
 
 
