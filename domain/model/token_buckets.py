@@ -34,6 +34,11 @@ class TokenBucket:
         self._slowed_at = now - _ONE_REFUSAL_SECONDS
 
     @property
+    def most(self) -> float:
+        """How many tokens there can be at a time."""
+        return self._limit.burst
+
+    @property
     def rate(self) -> float:
         """Tokens that come back in a second at present."""
         return self._rate

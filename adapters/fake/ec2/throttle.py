@@ -10,6 +10,7 @@ from typing import Final, NoReturn
 from treenail.adapters.fake.ec2.settings import EC2Settings
 from treenail.domain.model.errors import InvalidError, TooManyRequestsError
 from treenail.domain.model.runtime import Agenda
+from treenail.domain.model.token_buckets import Limit, TokenBucket
 
 CREATE_FLEET: Final = "CreateFleet"
 CREATE_LAUNCH_TEMPLATE: Final = "CreateLaunchTemplate"
@@ -20,47 +21,27 @@ TERMINATE_INSTANCES: Final = "TerminateInstances"
 DELETE_INSTANCE_PROFILE: Final = "DeleteInstanceProfile"
 _RUN_INSTANCES: Final = "RunInstances"
 
-# Most tokens, and tokens per second. What a call asks for at most is what its bucket holds at most.
-_REQUESTS: Final[Mapping[str, tuple[float, float]]] = {
-    CREATE_FLEET: (50, 5),
-    CREATE_LAUNCH_TEMPLATE: (50, 5),
-    CREATE_TAGS: (100, 10),
-    DESCRIBE_INSTANCES: (100, 20),
-    DESCRIBE_INSTANCE_TYPES: (100, 20),
-    TERMINATE_INSTANCES: (100, 5),
-    "DescribeCapacityReservations": (100, 20),
-    "DescribeImages": (100, 20),
-    "DescribeInstanceStatus": (100, 20),
-    "DescribePlacementGroups": (100, 20),
-    "DescribeSecurityGroups": (100, 20),
-    "DescribeSubnets": (100, 20),
-    "GetInstanceProfile": (100, 20),
-    DELETE_INSTANCE_PROFILE: (100, 5),
+# What a call asks for at most is what its bucket holds at most.
+_REQUESTS: Final[Mapping[str, Limit]] = {
+    CREATE_FLEET: Limit(per_second=5, burst=50),
+    CREATE_LAUNCH_TEMPLATE: Limit(per_second=5, burst=50),
+    CREATE_TAGS: Limit(per_second=10, burst=100),
+    DESCRIBE_INSTANCES: Limit(per_second=20, burst=100),
+    DESCRIBE_INSTANCE_TYPES: Limit(per_second=20, burst=100),
+    TERMINATE_INSTANCES: Limit(per_second=5, burst=100),
+    "DescribeCapacityReservations": Limit(per_second=20, burst=100),
+    "DescribeImages": Limit(per_second=20, burst=100),
+    "DescribeInstanceStatus": Limit(per_second=20, burst=100),
+    "DescribePlacementGroups": Limit(per_second=20, burst=100),
+    "DescribeSecurityGroups": Limit(per_second=20, burst=100),
+    "DescribeSubnets": Limit(per_second=20, burst=100),
+    "GetInstanceProfile": Limit(per_second=20, burst=100),
+    DELETE_INSTANCE_PROFILE: Limit(per_second=5, burst=100),
 }
-_RESOURCES: Final[Mapping[str, tuple[float, float]]] = {
-    TERMINATE_INSTANCES: (1000, 20),
-    _RUN_INSTANCES: (1000, 2),
+_RESOURCES: Final[Mapping[str, Limit]] = {
+    TERMINATE_INSTANCES: Limit(per_second=20, burst=1000),
+    _RUN_INSTANCES: Limit(per_second=2, burst=1000),
 }
-
-
-class TokenBucket:
-    """Tokens that come back with time, up to a limit."""
-
-    def __init__(self, most: float, per_second: float) -> None:
-        self.most = most
-        self._per_second = per_second
-        self._left = most
-        self._at = 0.0
-
-    def left(self, now: float) -> float:
-        """Return the tokens there are at monotonic second `now`."""
-        self._left = min(self.most, self._left + (now - self._at) * self._per_second)
-        self._at = now
-        return self._left
-
-    def take(self, amount: float, now: float) -> None:
-        """Take tokens, which must be there."""
-        self._left = self.left(now) - amount
 
 
 class Throttle:
@@ -70,8 +51,8 @@ class Throttle:
         self._agenda = agenda
         self._enabled = settings.throttled
         self._launches = settings.launches_throttled
-        self._requests = {api: TokenBucket(*limit) for api, limit in _REQUESTS.items()}
-        self._resources = {api: TokenBucket(*limit) for api, limit in _RESOURCES.items()}
+        self._requests = {api: TokenBucket(limit, 0.0) for api, limit in _REQUESTS.items()}
+        self._resources = {api: TokenBucket(limit, 0.0) for api, limit in _RESOURCES.items()}
         self._calls: Counter[str] = Counter()
         self._refused: Counter[str] = Counter()
 
@@ -102,11 +83,11 @@ class Throttle:
         request, pool = self._requests[api], self._pool(api)
         if pool is not None and resources > pool.most:
             raise InvalidError(f"{api}: {resources} are more than one request may be for ({pool.most:g})")
-        if request.left(now) < 1 or (pool is not None and pool.left(now) < resources):
+        if request.wait(now) or (pool is not None and pool.wait(now, resources)):
             self.refuse(api)
-        request.take(1, now)
+        request.take(now)
         if pool is not None:
-            pool.take(resources, now)
+            pool.take(now, resources)
 
     def refuse(self, api: str) -> NoReturn:
         """Refuse a call as one too many.
