@@ -73,6 +73,7 @@ class LeaderElector(DomainActor[ElectorInbox]):
     ) -> None:
         super().__init__(runtime)
         self._store = store
+        self._identity = identity
         self._name = name
         self._tenure = tenure
         self._observer = observer
@@ -168,7 +169,7 @@ class LeaderElector(DomainActor[ElectorInbox]):
         if not self._leads:
             self._leads = True
             self._show(leads=True)
-            self.log("this replica leads", logger=LOGGER, lease=self._name)
+            self.log("this replica leads", logger=LOGGER, lease=self._name, identity=self._identity)
         self._tell(LeaseHeld())
 
     def _set_deadline(self, until: float) -> None:

@@ -13,12 +13,14 @@ from treenail.actors.runtime.threads import Threads
 from treenail.adapters.controller.namespace import lease_namespace
 from treenail.adapters.controller.pages import Page
 from treenail.adapters.settings.settings import Settings
+from treenail.domain.leadership.lease import LeaseTiming
 from treenail.domain.leadership.news import LeaseElsewhere, LeaseHeld, LeaseNews, LeaseUnread
 from treenail.domain.leadership.tenure import Tenure
 from treenail.domain.model.errors import PortError
 from treenail.domain.ports import LeaseStore, Telemetry
 
 UNKNOWN: Final = "not everything there is in the cluster is known yet"
+TIMING = LeaseTiming()
 # How the identities of our replicas begin; those of Karpenter's begin with the name of its pod.
 _OURS: Final = "treenail_"
 
@@ -55,6 +57,7 @@ class Candidacy:
             name=self._name,
             tenure=self._tenure,
             observer=self,
+            timing=TIMING,
         )
 
     def tell(self, news: LeaseNews, /) -> None:

@@ -69,7 +69,9 @@ class FakeCluster:
             agenda=agenda, store=self._store, settings=self.settings, log=self._log, dice=fork(dice)
         )
         self._latency = plane.fork()
-        self._requests = RequestFaults(plane, self._present_faults)
+        # All clients meet the faults of this very cluster.
+        self._faults_now = self._present_faults
+        self._requests = RequestFaults(plane, self._faults_now)
         self._texts = Texts()
         self._plane = plane
         self._watch = Watch(plane, self._present_faults, self._texts)
@@ -226,7 +228,7 @@ class FakeCluster:
 
     def partitioned_until(self, at: float) -> None:
         """Let this client alone not reach the API server before second `at`. It has a way of its own then."""
-        self._requests = RequestFaults(self._plane, self._present_faults)
+        self._requests = RequestFaults(self._plane, self._faults_now)
         self._requests.close(at)
         self._watch.cut_off(at)
 
