@@ -13,6 +13,8 @@ V = TypeVar("V")
 class IdentityMap(Generic[K, V]):
     """Values by object, each made by `make` when its object is first asked for. In the order of asking.
 
+    A value is never None.
+
     Identity and not equality, for one of two reasons. Arrays have no hash, and are compared number by number.
     Specs, rules and residents have one, but it is computed anew for each look-up, and packing looks them up
     far more often than there are different ones. Where equal objects are interned, which is for whoever makes
@@ -29,13 +31,13 @@ class IdentityMap(Generic[K, V]):
         self._values: dict[int, V] = {}
 
     def __getitem__(self, key: K) -> V:
-        # The only place in packing that calls `id`. A miss is rare, and a `try` costs a hit nothing.
-        try:
-            return self._values[id(key)]
-        except KeyError:
-            value = self._make(key)
-        self._keys.append(key)
-        self._values[id(key)] = value
+        # No `try`: where each pod has a spec of its own, every look-up is a miss, and an exception costs more
+        # than all the rest.
+        number = id(key)
+        value = self._values.get(number)
+        if value is None:
+            value = self._values[number] = self._make(key)
+            self._keys.append(key)
         return value
 
     def __len__(self) -> int:
@@ -60,6 +62,21 @@ def numbering() -> IdentityMap[object, int]:
     """Return a map that numbers objects: for keys made of several objects, or of one and other values."""
     numbers = count()
     return IdentityMap(lambda _: next(numbers))
+
+
+def gather(some: Iterable[V], key: Callable[[V], K], into: dict[K, list[V]]) -> None:
+    """Append each of `some` to the list that `into` has for its key. Each key object is hashed once.
+
+    `some` must keep their keys meanwhile.
+    """
+    # Written out, for it is done for each pod of a problem: an `IdentityMap` would take twice as long.
+    lists: dict[int, list[V]] = {}
+    for one in some:
+        of = key(one)
+        members = lists.get(id(of))
+        if members is None:
+            members = lists[id(of)] = into.setdefault(of, [])
+        members.append(one)
 
 
 def distinct(some: Iterable[K]) -> Iterable[K]:

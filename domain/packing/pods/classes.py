@@ -10,12 +10,13 @@ from typing import TypeAlias
 from treenail.domain.model.pods import Pod, PodSpec
 from treenail.domain.model.resources import CPU, MEMORY
 from treenail.domain.packing.arrays.arrays import Axis, Floats
-from treenail.domain.packing.identity import IdentityMap
+from treenail.domain.packing.identity import IdentityMap, gather
 from treenail.domain.packing.pods.relaxation import Relaxation
 from treenail.domain.packing.pods.topology_groups import TopologyGroup
 from treenail.domain.packing.problem import PackingOrder, VolumeNeeds
 
 _age = attrgetter("created_at", "uid")
+_spec = attrgetter("spec")
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 
 
@@ -57,9 +58,7 @@ def by_spec(pods: Iterable[Pod]) -> list[tuple[PodSpec, list[Pod]]]:
     # By age: parts come in the order of their oldest pod, whatever order the pods of the problem are in.
     parts: dict[PodSpec, list[Pod]] = {}
     # Pods of one template share one spec object. Its identity saves hashing the whole spec for each pod.
-    members: IdentityMap[PodSpec, list[Pod]] = IdentityMap(lambda spec: parts.setdefault(spec, []))
-    for pod in sorted(pods, key=_age):
-        members[pod.spec].append(pod)
+    gather(sorted(pods, key=_age), _spec, parts)
     return list(parts.items())
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from itertools import count
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 
 from treenail.domain import packing
 from treenail.domain.packing.arrays.arrays import Floats
-from treenail.domain.packing.identity import IdentityMap, Same, distinct, grouping, numbering
+from treenail.domain.packing.identity import IdentityMap, Same, distinct, gather, grouping, numbering
 
 
 def test_equal_objects_have_values_of_their_own() -> None:
@@ -43,6 +44,13 @@ def test_objects_come_back_in_the_order_they_were_first_asked_for() -> None:
         numbers[word]
     assert list(numbers.items()) == [(words[0], 0), (words[1], 1), (words[2], 2)]
     assert list(numbers) == words
+
+
+def test_what_is_gathered_keeps_its_order_and_equal_keys_share_a_list() -> None:
+    words = [("b", 1), ("a", 2), ("b", 3)]
+    into: dict[str, list[tuple[str, int]]] = {}
+    gather(words, itemgetter(0), into)
+    assert into == {"b": [("b", 1), ("b", 3)], "a": [("a", 2)]}
 
 
 def test_distinct_objects_are_told_apart_by_identity() -> None:
