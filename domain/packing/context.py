@@ -38,11 +38,14 @@ class PackingContext:
             overhead_cost=problem.settings.node_overhead_cost,
         )
         self.options = NodeOptions(templates, problem.settings.min_values)
+        # What follows depends on no counts: answers are kept for the whole problem, and the second attempt
+        # asks for most of them again.
         self.option_order = OptionOrder(self.options)
         self.existing_nodes = ExistingNodes(problem.existing_nodes, self.parsed.axis)
         self.universe = Universe(templates, problem.existing_nodes)
         self.choices = DomainChoices(self.option_order, self.parsed.demands, self.universe)
         self.constraint_reader = ConstraintReader(self.parsed.groups)
+        # Reads the counts as they are when it is asked, which is after an attempt.
         self.blockers = Blockers(
             problem, self.constraint_reader, self.choices, self.option_order, self.universe
         )

@@ -51,6 +51,7 @@ def read(problem: Problem) -> ParsedProblem:
 class _ProblemParser:
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
+        # Single pods are looked at here and in `alike`. Whatever follows is done for each spec or class.
         self._by_spec = by_spec(problem.pods)
         self._terms = TermReader(_namespaces(problem))
         self._groups = TopologyGroups(problem.existing_nodes, self._terms)
@@ -79,6 +80,7 @@ class _ProblemParser:
         )
         relaxations: dict[int, Relaxation] = {}
         for index, (kind, pods) in enumerate(parsed.parts):
+            # What no node could help is refused here: no attempt sees it, and no advice tries pools for it.
             reason = _refused(kind)
             if reason is not None:
                 parsed.refused[index] = reason
@@ -114,6 +116,7 @@ class _ProblemParser:
         # `_read_terms` interns them.
         key = (spec.node_selector, spec.node_affinity, spec.tolerations, self._numbers[terms], volumes)
         if key not in self._relaxations:
+            # With preferences ignored there is one level for each required alternative, as in Karpenter.
             wishes = self._problem.settings.preferences is PreferencePolicy.RESPECT
             wants = Wants(terms, volumes, self._soft, wishes)
             self._relaxations[key] = relaxation = relaxation_of(spec, wants, self._demands)
@@ -128,9 +131,12 @@ class _ProblemParser:
 
     def _read_terms(self, kind: PodKind, of: Mapping[str, str]) -> Terms:
         spec = kind.spec
+        # Most pods: they share one object, and so one relaxation for each different node affinity.
         if not (spec.spread or spec.pod_affinity or spec.host_ports):
             return NO_TERMS
         keys = [key for spread in spec.spread for key in spread.match_label_keys]
+        # A spread looks past nodes that its pod could not go to, so there what the pod asks of nodes is part
+        # of the term.
         own = (spec.node_selector, spec.node_affinity.required, spec.tolerations) if spec.spread else None
         key = (
             spec.spread,
@@ -181,6 +187,8 @@ def _looked_at(problem: Problem, specs: list[PodSpec]) -> tuple[str, ...] | None
             keys.update(spread.match_label_keys)
         for term in spec.pod_affinity:
             selectors.add(term.selector)
+    # Keys, not values: a label that some selector names may be in any of its expressions, and pods that
+    # differ by it must stay apart.
     for selector in selectors:
         if selector is not None:
             keys.update(key for key, _ in selector.match_labels)
@@ -190,6 +198,8 @@ def _looked_at(problem: Problem, specs: list[PodSpec]) -> tuple[str, ...] | None
 
 def _namespaces(problem: Problem) -> dict[str, Mapping[str, str]]:
     """Return the labels of all namespaces; of one that only pods tell of, its name."""
+    # A namespace may be unknown: its labels may not be seen, or it is newer than the snapshot. Its name is
+    # certain, and selectors by name are the most frequent.
     found = dict(problem.namespaces)
     for pod in problem.pods:
         if pod.namespace not in found:

@@ -29,6 +29,7 @@ class Residents:
 
     def count(self, pods: Iterable[Pod]) -> tuple[tuple[Resident, int], ...]:
         """Return what `pods` are as residents, and how many of each, in the order of the first of each."""
+        # By identity: `of` gives alike pods one object, and labels of thousands of pods are not hashed again.
         alike: IdentityMap[Resident, list[Pod]] = grouping()
         for pod in pods:
             alike[self.of(pod)].append(pod)

@@ -65,8 +65,11 @@ def with_remedies(
     # A plan that refuses nobody costs nothing here.
     if not plan.refused:
         return plan
+    # Remedies are for pods that stay refused: each class is advised by itself, with the places of all others
+    # as the plan has them.
     anew = LimitTrial(problem, plan, whole or pack, effort.anew, effort.pods)
     adviser = _Adviser(problem, plan, pack, anew, effort)
+    # In the order of the plan: tries are shared, so the classes that come first get the more advice.
     refused = tuple(adviser.advised(group) for group in plan.refused)
     return replace(
         plan,
@@ -100,6 +103,8 @@ class _Adviser:
         self._remainder = Remainder(problem, plan)
         self._tries = Tries(effort.in_all)
         self._classes_left = effort.classes
+        # Made when first asked for: with a large cluster they cost arrays over all nodes, and many refusals,
+        # of a bad selector, say, are the same on each node.
         self._near: NearestExistingNodes | None = None
         self._near_cordoned: NearestExistingNodes | None = None
         self._bystanders: Bystanders | None = None
@@ -117,6 +122,8 @@ class _Adviser:
             return replace(group, nearest=furthest(group.refusals))
 
     def _advised(self, group: RefusedClass) -> RefusedClass:
+        # Pods of a class are alike, so the first stands for all where a spec is judged; how many there are
+        # matters only to what is tried by packing.
         pods = tuple(self._remainder.pods[uid] for uid in group.pods)
         existing_nodes = self._nearest_existing_nodes(pods[0].spec)
         nearest = self._nearest(group, pods[0], existing_nodes)
@@ -126,10 +133,14 @@ class _Adviser:
         self, group: RefusedClass, pod: Pod, existing_nodes: tuple[ExistingNode, ...]
     ) -> Refusal | None:
         """Return the refusal of the pool or node where a pod came furthest, rather a pool's."""
+        # A pool is named rather than a node that came as far: new nodes can be had as often as needed, one
+        # node only once.
         of_pools = furthest(group.refusals)
         if not existing_nodes:
             return of_pools
         at_node = against(pod.spec, self._remainder.volumes(pod), existing_nodes[0])
+        # The node would hold the pod but for other pods. Only packing knows which of its terms keeps it off;
+        # where a pool says so already, its sentence names the domains too.
         if at_node is None and (of_pools is None or of_pools.reason not in TOPOLOGY):
             problem = self._remainder.problem(
                 (pod,), (), (existing_nodes[0], *self._others(pod.spec, existing_nodes[:1]))
@@ -152,6 +163,8 @@ class _Adviser:
             self._near_cordoned = NearestExistingNodes(
                 [opened(r) for r in self._remainder.existing_nodes if r.cordoned]
             )
+        # As if they were open: a cordoned node that would be full, or tainted otherwise, is not worth
+        # opening.
         near = self._near_cordoned.nearest(pod.spec, self._effort.cordoned)
         volumes = self._remainder.volumes(pod)
         names = [node.name for node in near if against(pod.spec, volumes, node) is None]
@@ -162,10 +175,12 @@ class _Adviser:
     ) -> Remedy | None:
         """Look for what would place all pods; where there is none, for what would place one."""
         pools = (_pools(group.refusals) or tuple(self._remainder.offers))[: self._effort.pools]
+        # Few pools are tried, those that came furthest, for each try packs once. A spread needs them all.
         if pods[0].spec.spread:
             # Each has domains of its own, in which a spread counts pods.
             pools = tuple(self._remainder.offers)
         refusals = [r for r in group.refusals if not r.pool or r.pool in pools]
+        # Pods that depend on each other are placed by turns, which takes a step for each of them.
         everybody = pods[: self._effort.together if _depend(pods[0].spec) else self._effort.pods]
         cordoned = self._cordoned_existing_nodes(pods[0])
         existing_nodes = (*existing_nodes, *cordoned)
@@ -175,6 +190,8 @@ class _Adviser:
             together = bool(pods[0].spec.spread)
             search = Search(problem, self._pack, self._tries.part(tries), together=together)
             found = search.best(refusals, map(uncordon, cordoned))
+            # What places the refused may take the place of others when all is decided again: only limits can
+            # do that, for they are shared by all.
             steps = self._anew.holding(found.steps, some) if found is not None else None
             if found is not None and steps is not None:
                 on = (_node_of(node) for node in existing_nodes if node.name == found.existing_node)
@@ -186,6 +203,8 @@ class _Adviser:
         self, pods: tuple[Pod, ...], everybody: tuple[Pod, ...]
     ) -> Iterable[tuple[tuple[Pod, ...], int]]:
         """Yield which pods to try, with how many tries: all of them first, and one alone at last."""
+        # Advice for all of a class is worth more than advice for one of it, and is looked for with most of
+        # the tries.
         if len(pods) == 1:
             return ((everybody, self._effort.tries),)
         for_one = self._effort.tries // _FOR_ONE
@@ -209,6 +228,8 @@ def _depend(spec: PodSpec) -> bool:
 
 def _pools(refusals: Sequence[Refusal]) -> tuple[str, ...]:
     """Return pools in the order to try them: one for each different thing that failed, the furthest first."""
+    # Ten pools that refuse for one taint need one try, not ten: the first of each different reason goes
+    # first.
     furthest = sorted((r for r in refusals if r.pool), key=lambda r: -r.progress)
     first: dict[tuple[str, str], Refusal] = {}
     for refusal in furthest:

@@ -40,6 +40,7 @@ class Bystanders:
         # The usual case: then a try need not carry thousands of nodes along.
         if not self._keys and not spec.spread and not spec.pod_affinity:
             return ()
+        # Hostname is left out: by it each node would be a sort of its own, and nothing would be merged.
         names = {existing_node.name for existing_node in kept}
         keys = tuple(sorted((self._keys | _looked_at(spec)) - {labels.HOSTNAME}))
         if keys not in self._known:
@@ -59,6 +60,8 @@ class Bystanders:
     def _sorts(self, keys: tuple[str, ...]) -> dict[_Sort, list[int]]:
         sorts: dict[_Sort, list[int]] = {}
         for at, existing_node in enumerate(self._existing_nodes):
+            # Taints are among what tells nodes apart, for a spread may count only nodes that its pods
+            # tolerate.
             sort = tuple(existing_node.labels.get(key) for key in keys), existing_node.taints
             sorts.setdefault(sort, []).append(at)
             self._count(self._there.setdefault((keys, sort), {}), existing_node, 1)

@@ -30,6 +30,7 @@ class Case:
     @cached_property
     def offer(self) -> PoolOffer | None:
         """The pool that refuses, if it is one."""
+        # The first of its offers: what reasons are about, taints and requirements, all of them share.
         name = self.refusal.pool
         return next((o for o in self.problem.offers if name and o.pool.name == name), None)
 

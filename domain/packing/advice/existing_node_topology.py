@@ -19,6 +19,8 @@ def topology_against(
 
     The node would hold them but for that. None where the tries end before the reason is found.
     """
+    # By lifting, for the counts of an attempt are gone by now, and a try on one node is cheap: no pool is in
+    # this problem.
     without = problem
     for reason, about, step in _terms(problem.pods[0].spec):
         if not may_try():
@@ -27,6 +29,8 @@ def topology_against(
         without = step.apply(without)
         if not pack(without).refused:
             return _refusal(reason, about, node)
+    # All its own terms are lifted and it is still refused: so it is others that keep it off, by anti-affinity
+    # of theirs.
     detail = "pods that are there, or near, keep apart from such as it"
     return Refusal("", Reason.OTHERS_ANTI_AFFINITY, detail, node=node)
 

@@ -44,6 +44,8 @@ class LabelDemand:
 
 def demands(spec: PodSpec) -> tuple[LabelDemand, ...]:
     """Return all that a pod requires of a node's labels."""
+    # A node selector is a conjunction of equalities. It is kept apart from terms, for it is written elsewhere
+    # in a manifest, and a change must say where.
     selected = (LabelDemand(Expression(key, Operator.IN, (value,))) for key, value in spec.node_selector)
     terms = enumerate(spec.node_affinity.required)
     return (*selected, *(LabelDemand(e, term) for term, expressions in terms for e in expressions))
@@ -56,16 +58,21 @@ def dropped(spec: PodSpec, demand: LabelDemand, *, size: float = _DROP) -> Itera
     """
     kind = ChangeKind.DROP_REQUIREMENT
     condition = f"it did not ask for {_said(demand.expression)}"
+    # An entry of a map goes by itself, whatever else the selector says.
     if demand.term < 0:
         before = _entry(demand.expression)
         yield of_pod(kind, _SELECTOR, (before, None), condition, size, _without_entry(demand.expression.key))
         return
     terms = spec.node_affinity.required
+    # Of a term with several expressions one may go. The last one may not: Kubernetes reads an empty term as
+    # one that selects nothing, so the pod could go nowhere.
     if len(terms[demand.term]) > 1:
         edit = _with_expression(demand, ())
         yield of_pod(
             kind, f"{_TERMS}.{demand.part}[]", (_fragment(demand.expression), None), condition, size, edit
         )
+    # With other terms beside it nothing is proposed: dropping one alternative of several makes nothing
+    # possible.
     elif len(terms) == 1:
         whole = {_REQUIRED: {"nodeSelectorTerms": [{demand.part: [_fragment(demand.expression)]}]}}
         yield of_pod(kind, _AFFINITY, (whole, None), condition, size, _with_terms(()))
@@ -74,6 +81,7 @@ def dropped(spec: PodSpec, demand: LabelDemand, *, size: float = _DROP) -> Itera
 def corrected(demand: LabelDemand, *, key: str = "", value: str = "", size: float = _CORRECT) -> Step:
     """Return the step that puts another key, or another value for the most alike, into `demand`."""
     old = demand.expression
+    # A wrong key has no values that are right, and a wrong value is under a right key: never both at once.
     new = replace(old, key=key) if key else replace(old, values=_with_value(old.values, value))
     condition = f"it asked for {_said(new)} instead of {_said(old)}"
     kind = ChangeKind.CORRECT_REQUIREMENT
@@ -87,6 +95,7 @@ def corrected(demand: LabelDemand, *, key: str = "", value: str = "", size: floa
 
 
 def _with_value(values: tuple[str, ...], value: str) -> tuple[str, ...]:
+    # The value with the slip is the one that reads most like what was meant; the others stay as they are.
     worst = max(values, key=lambda own: SequenceMatcher(None, own, value).ratio())
     return tuple(dict.fromkeys(value if own == worst else own for own in values))
 
@@ -128,6 +137,7 @@ def _with_expression(demand: LabelDemand, new: tuple[Expression, ...]) -> Callab
     def edit(spec: PodSpec) -> PodSpec:
         affinity: NodeAffinity = spec.node_affinity
         terms = list(affinity.required)
+        # An earlier step of the same attempt may have dropped terms, and this one with them.
         if demand.term < len(terms):
             others = (((e,) if e != demand.expression else new) for e in terms[demand.term])
             terms[demand.term] = tuple(e for part in others for e in part)

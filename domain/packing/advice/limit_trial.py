@@ -31,6 +31,8 @@ class LimitTrial:
         decisions: int,
         most_pods: int,
     ) -> None:
+        # Those the plan refuses must not count as placed: they are tried again only as far as the caller asks
+        # for them.
         left = {uid for group in plan.refused for uid in group.pods}.union(plan.deferred)
         self._problem = problem
         self._placed = tuple(pod for pod in problem.pods if pod.uid not in left)
@@ -49,6 +51,8 @@ class LimitTrial:
         # The raised limit may be taken by pods that had a place elsewhere: only a whole decision shows that.
         if self._holds(steps, pods):
             return steps
+        # The last one raised is raised further, for it was proposed on top of the others: they were not
+        # enough without it.
         rest = tuple(step for step in steps if step is not raising[-1])
         for step in self._further(raising[-1], self._with(rest, pods)):
             if self._holds((*rest, step), pods):
@@ -57,6 +61,8 @@ class LimitTrial:
 
     def _further(self, step: Step, problem: Problem) -> Iterable[Step]:
         """Return what lets a pool, of which `step` raises the limits, have all it would have without."""
+        # A pool with reserved capacity comes several times; the last of its offers is the one with everything
+        # else.
         offers = [offer for offer in problem.offers if named(offer.pool) == step.change.object]
         return raised(offers[-1], problem, self._packed) if self._decisions else ()
 
@@ -75,6 +81,8 @@ class LimitTrial:
 
         Pods of one template change together.
         """
+        # Steps are functions of a problem whose pods are all alike, so they are applied before the others
+        # join.
         changed = replace(self._problem, pods=pods)
         for step in steps:
             changed = step.apply(changed)

@@ -22,6 +22,8 @@ from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
 from treenail.domain.packing.reasons import Reason, Refusal, Values
 from treenail.domain.packing.refusals.refusal_details import not_tolerated, out_of_reach, port_taken
 
+# Stages in the order of the scheduler's filters: whoever fails late came nearer. A cluster has far more nodes
+# that are tainted or unlike than nodes that are nearly free.
 _TAINTED, _UNLIKE, _FULL, _TAKEN = range(4)
 
 
@@ -38,21 +40,30 @@ class NearestExistingNodes:
 
     def nearest(self, spec: PodSpec, count: int) -> tuple[ExistingNode, ...]:
         """Return the `count` nodes on which a pod would come furthest, the furthest first."""
+        # As the pod is with all preferences given up, taints PreferNoSchedule among them: what it merely
+        # prefers never is what refuses it.
         required = relaxation_of(spec, Wants(soft_taints=True), Demands()).required
         if not required or not self._existing_nodes:
             return ()
+        # Sorted by two keys, the stage first. The sort is stable: of equal nodes the first in Karpenter's
+        # order.
         stage, share = self._progress(spec, required)
         return tuple(self._existing_nodes[at] for at in np.lexsort((-share, -stage))[:count])
 
     def _progress(self, spec: PodSpec, required: Sequence[RelaxationLevel]) -> tuple[Indices, Floats]:
         """Return how far a pod comes on each node (N), and what share of its requests is free there (N)."""
+        # One met alternative is enough. Over all nodes in one array: there may be thousands, and few are
+        # named in the end.
         alike = np.zeros(len(self._existing_nodes), dtype=np.bool_)
         for level in required:
             alike |= self._masks.meeting((*level.requirements.values(), *level.present.values()))
+        # The scarcest resource decides how much of the pod fits: a node with nine tenths of all it asks for
+        # is nearer than one with all its memory and no cpu.
         share = np.where(self._overdrawn, 0.0, 1.0)
         for name, amount in spec.requests.items():
             np.minimum(share, self._free_of(name) / max(amount, TINY), out=share)
         stage = np.full(len(self._existing_nodes), _TAKEN, dtype=np.intp)
+        # Written from the last stage to the first, so that the first failure is what stays.
         stage[share < 1.0] = _FULL
         stage[~alike] = _UNLIKE
         stage[~tolerated(self._existing_nodes, required[0].tolerations)] = _TAINTED
@@ -72,6 +83,7 @@ def against(spec: PodSpec, volumes: VolumeNeeds | None, existing_node: ExistingN
     if not required:
         return None
     refuse = partial(Refusal, "", node=existing_node.name)
+    # In the order of `Reason`, so that what is said of a node can be compared with what pools say.
     taint = untolerated(existing_node.taints, required[0].tolerations)
     if taint is not None:
         return refuse(Reason.UNTOLERATED_TAINT, *not_tolerated(taint, spec.tolerations))
@@ -81,6 +93,8 @@ def against(spec: PodSpec, volumes: VolumeNeeds | None, existing_node: ExistingN
         first = next(c for c in conflicts if c is not None)
         return refuse(*_unlike(first, known))
     short = spec.requests.shortages(existing_node.free)
+    # More may be bound than is allocatable: after the kubelet's reserve grew, say. Such a node takes no pod,
+    # not even one that asks for none of that.
     overdrawn = sorted(name for name, amount in existing_node.free.items() if amount < 0)
     if overdrawn and not short:
         name = overdrawn[0]
@@ -103,6 +117,7 @@ def _against_volumes(volumes: VolumeNeeds, existing_node: ExistingNode) -> Refus
         return Refusal("", Reason.VOLUME_TOPOLOGY, *said, node=existing_node.name)
     for driver, left in sorted(existing_node.attachable.items()):
         fresh, known_there = volumes.of(driver)
+        # A volume that is attached already, for another pod on the node, takes no further place.
         wanted = fresh + sum(one not in existing_node.attached for one in known_there)
         if wanted > left:
             named = "volume" if wanted == 1 else "volumes"

@@ -19,13 +19,17 @@ from treenail.domain.packing.advice.step import Step, of_pod, written
 from treenail.domain.packing.problem import Problem, Resident
 from treenail.domain.packing.remedies import ChangeKind, Fragment
 
+# Sizes, on the scale of `Step`. Less than 2 puts right what cannot have been meant, 2 to 3 asks for something
+# else of the same kind, more gives something up: the pod keeps less of what its author wanted.
 _TOLERATE: Final = 2.0
 _LOWER: Final = 2.0
+# A request lowered a little is a small change, and one lowered to next to nothing a large one.
 _LOWER_TO_NOTHING: Final = 4.0
 _RENAME: Final = 1.0
 _DROP_REQUEST: Final = 3.5
 _CHANGE_PORT: Final = 2.0
 _RAISE_SKEW: Final = 2.5
+# Larger than raising maxSkew by one: that keeps the spread, this gives it up.
 _SCHEDULE_ANYWAY: Final = 3.0
 _ADD_NAMESPACE: Final = 1.5
 _DROP_AFFINITY: Final = 3.5
@@ -34,9 +38,11 @@ _DROP_CLAIM: Final = 4.0
 
 def tolerate(taint: Taint) -> Step:
     """Let the pod tolerate `taint`."""
+    # Equal with an empty value would tolerate it too, but nobody writes it so.
     exists = not taint.value
     operator = TolerationOperator.EXISTS if exists else TolerationOperator.EQUAL
     toleration = Toleration(taint.key, operator, taint.value, taint.effect)
+    # As `kubectl explain` has it: Exists goes without a value, and Equal needs one.
     after: Fragment = {
         "key": taint.key,
         "operator": operator.value,
@@ -56,6 +62,8 @@ def tolerate(taint: Taint) -> Step:
 def lower(spec: PodSpec, name: str, to: int) -> Iterable[Step]:
     """Let the pod ask for no more than `to` of a resource, where that is less and not nothing."""
     asked = spec.requests.get(name, 0)
+    # Every pod takes one place of the resource `pods`: there is nothing to lower. To ask for nothing is a
+    # change of its own.
     if name == PODS or not 0 < to < asked:
         return
     before, after = format_amount(name, asked), format_amount(name, to)
@@ -71,6 +79,7 @@ def lower(spec: PodSpec, name: str, to: int) -> Iterable[Step]:
 
 def rename(spec: PodSpec, name: str, to: str) -> Step:
     """Let the pod ask for as much of the resource `to`."""
+    # As much of it as was asked for under the wrong name: the number was meant, the name was not.
     amount = spec.requests[name]
     as_text = format_amount(name, amount)
     return of_pod(
@@ -88,6 +97,7 @@ def ask_nothing_of(spec: PodSpec, name: str) -> Step:
     return of_pod(
         ChangeKind.DROP_REQUEST,
         _request_path(spec, name),
+        # An amount of 0 would read as a request; the entry goes.
         ({name: format_amount(name, spec.requests[name])}, None),
         f"it did not ask for {name}",
         _DROP_REQUEST,
@@ -101,6 +111,8 @@ def _without(spec: PodSpec, name: str) -> Resources:
 
 def _request_path(spec: PodSpec, name: str) -> str:
     """Return where the amount is written: of an extended resource the limit must be what is requested."""
+    # Kubernetes refuses extended resources whose request differs from the limit, and takes the limit for the
+    # request where only that is written.
     part = "limits" if "/" in name and name in spec.limits else "requests"
     return f"spec.containers[].resources.{part}"
 
@@ -108,6 +120,8 @@ def _request_path(spec: PodSpec, name: str) -> str:
 def change_port(port: HostPort, taken: Iterable[int]) -> Step:
     """Let the pod have the next host port that nobody has."""
     others = frozenset(taken)
+    # The next number, not any: people number ports in rows. Where all above are taken it stays, and packing
+    # says that this does not help.
     free = next((n for n in range(port.port + 1, 65536) if n not in others), port.port)
     return of_pod(
         ChangeKind.CHANGE_HOST_PORT,
@@ -150,6 +164,7 @@ def schedule_anyway(spread: TopologySpread) -> Step:
     return _of_spread(
         ChangeKind.SCHEDULE_ANYWAY,
         spread,
+        # minDomains may only be set with DoNotSchedule: the API server would refuse the manifest.
         replace(spread, hard=False, min_domains=None),
         f"its spread over {spread.topology_key} were ScheduleAnyway",
         _SCHEDULE_ANYWAY,
@@ -193,6 +208,8 @@ def drop_affinity(term: PodAffinityTerm) -> Step:
         lambda spec: replace(spec, pod_affinity=tuple(t for t in spec.pod_affinity if t != term)),
     )
     return (
+        # Anti-affinity holds in both directions: residents of the template would still keep the pod off.
+        # Affinity only binds who has it.
         replace(step, apply=lambda problem: step.apply(_without_term(problem, term))) if term.anti else step
     )
 
@@ -203,6 +220,8 @@ def _without_term(problem: Problem, term: PodAffinityTerm) -> Problem:
     labels = tuple(sorted(pod.labels.items()))
 
     def lifted(one: Resident) -> Resident:
+        # Residents are known by labels, not by template: equal namespace and labels are taken for the same
+        # one.
         if term not in one.anti_affinity or (one.namespace, one.labels) != (pod.namespace, labels):
             return one
         return replace(one, anti_affinity=tuple(t for t in one.anti_affinity if t != term))
@@ -216,6 +235,8 @@ def _without_term(problem: Problem, term: PodAffinityTerm) -> Problem:
 
 def add_namespace(term: PodAffinityTerm, namespace: str, own: str) -> Step:
     """Let a term of pod affinity look into `namespace` too; naming none, it looks into the pod's `own`."""
+    # Without any namespace a term looks into the pod's own. Once one is named, its own must be named too, or
+    # it would look there no longer.
     wider = replace(term, namespaces=tuple(sorted({*(term.namespaces or (own,)), namespace})))
     return of_pod(
         ChangeKind.ADD_NAMESPACE,
@@ -223,6 +244,7 @@ def add_namespace(term: PodAffinityTerm, namespace: str, own: str) -> Step:
         (_term(term), {**_term(term), "namespaces": list(wider.namespaces)}),
         f"its pod affinity over {term.topology_key} counted the pods of namespace {namespace} too",
         _ADD_NAMESPACE,
+        # A term is found by value: two equal terms of a pod mean the same, and change together.
         lambda spec: replace(spec, pod_affinity=tuple(wider if t == term else t for t in spec.pod_affinity)),
     )
 
@@ -233,6 +255,7 @@ def _affinity_path(term: PodAffinityTerm) -> str:
 
 
 def _term(term: PodAffinityTerm) -> Fragment:
+    # Only what tells terms of a pod apart for a reader: a diff of a whole term would bury the change.
     fragment: dict[str, object] = {"topologyKey": term.topology_key}
     if term.selector is not None:
         fragment["labelSelector"] = _selector(term.selector)

@@ -16,6 +16,8 @@ from treenail.domain.packing.advice.step import Step, named, of_pool, written
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.packing.remedies import ChangeKind, Fragment
 
+# A pool is shared by others' pods, and is often another team's: but for limits, which are there to be raised,
+# each change of it is larger than any of the pod.
 _RAISE_LIMIT: Final = 2.0
 _ADD_VALUE: Final = 4.0
 _LOWER_MIN_VALUES: Final = 4.0
@@ -31,11 +33,13 @@ def raise_limits(
     offer: PoolOffer, needed: Mapping[str, int], *, size: float = _RAISE_LIMIT
 ) -> Iterable[Step]:
     """Raise the limits of the pool until `needed` is left of each resource in it, where less is."""
+    # Only resources that the pool limits: one that it does not name is not limited, and stays so.
     left = offer.limits_left or Resources()
     limits = offer.pool.limits or left
     short = {name: needed[name] - left[name] for name in sorted(left) if needed.get(name, 0) > left[name]}
     if not short:
         return
+    # From what the limit is now, not from what is in use: the sentence tells the number to write.
     more = {name: _rounded(name, limits.get(name, 0) + amount) for name, amount in short.items()}
     before = {name: format_amount(name, limits.get(name, 0)) for name in more}
     after = {name: format_amount(name, amount) for name, amount in more.items()}
@@ -43,6 +47,7 @@ def raise_limits(
     said = " and ".join(f"{after[name]}{_of(name)} instead of {before[name]}" for name in more)
     path = "spec.limits.resources" if _old(offer.pool) else "spec.limits"
 
+    # What is left grows by as much as the limit does: what is in use stays the same.
     def edit(of: PoolOffer) -> PoolOffer:
         pool = replace(of.pool, limits=(of.pool.limits or left).plus(raised))
         return replace(of, pool=pool, limits_left=(of.limits_left or left).plus(raised))
@@ -57,6 +62,8 @@ def _of(name: str) -> str:
 
 def _rounded(name: str, amount: int) -> int:
     """Round a limit up to what people write."""
+    # cpu is counted in millicores here, and is written so: 10500m is as good as 11. A limit of so many bytes
+    # nobody would write.
     unit = _GIBIBYTE if name == MEMORY else 1
     return -(-amount // unit) * unit
 
@@ -64,6 +71,8 @@ def _rounded(name: str, amount: int) -> int:
 def add_value(pool: NodePool, key: str, value: str) -> Iterable[Step]:
     """Let a requirement of the pool allow one more value, where it lists its values."""
     own = pool.requirements.get(key)
+    # A requirement NotIn or Exists has no list to add to. Without any requirement nothing keeps the value
+    # out.
     if own is None or own.complement or own.has(value) or key in _OF_THE_CLASS:
         return
     wider = replace(own, values=own.values | {value})
@@ -81,6 +90,8 @@ def add_value(pool: NodePool, key: str, value: str) -> Iterable[Step]:
 def drop_requirement(pool: NodePool, key: str) -> Iterable[Step]:
     """Let the pool do without a requirement. In the old API, what is not written has its defaults."""
     own = pool.requirements.get(key)
+    # One that is written in several entries (Gt and Lt, say) is not dropped: which entry is at fault is not
+    # known.
     if own is None or key in _OF_THE_CLASS or len(own.written()) > 1 or _old(pool):
         return
     yield of_pool(
@@ -97,6 +108,7 @@ def drop_requirement(pool: NodePool, key: str) -> Iterable[Step]:
 def lower_min_values(pool: NodePool, key: str, to: int) -> Iterable[Step]:
     """Let the pool be content with less choice of a label's values."""
     own = pool.requirements.get(key)
+    # minValues of 0 is no value the API takes: to want no choice at all is to drop the field.
     if own is None or own.min_values is None or not 0 < to < own.min_values:
         return
     yield of_pool(
@@ -115,6 +127,8 @@ def add_label(pool: NodePool, key: str, value: str) -> Step:
     return of_pool(
         ChangeKind.ADD_POOL_LABEL,
         pool,
+        # In the old API the spec is the template; in the new one labels of the nodes are the template's
+        # metadata.
         "spec.labels" if _old(pool) else "spec.template.metadata.labels",
         (None, {key: value}),
         f"the nodes of {named(pool)} had the label {key}={value}",

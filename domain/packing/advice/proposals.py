@@ -24,6 +24,8 @@ _AS_THE_VOLUME: Final = 2.0
 
 def proposals(case: Case) -> tuple[Step, ...]:
     """Return the changes that may help, in a fixed order; limits are raised elsewhere: that takes packing."""
+    # A table and no search: a reason names what failed first, so what answers it is known. Whether it helps
+    # is for packing to say; what it refuses next is proposed on top.
     propose = _BY_REASON.get(case.refusal.reason)
     return tuple(propose(case)) if propose is not None else ()
 
@@ -34,6 +36,8 @@ def proposals(case: Case) -> tuple[Step, ...]:
 def _taint(case: Case) -> Iterable[Step]:
     for taint in case.taints:
         if str(taint) == case.values.about and not _is_state(taint):
+            # The pod first: a toleration is what a taint asks for. Off the pool it goes only as a last
+            # resort, for it keeps all other pods off as well.
             yield pod_steps.tolerate(taint)
             if case.pool is not None:
                 yield pool_steps.remove_taint(case.pool, taint)
@@ -47,10 +51,13 @@ def _undefined(case: Case) -> Iterable[Step]:
     for demand in demands(case.spec):
         if demand.key != case.values.about:
             continue
+        # A slip in the key explains why no node has it. Two other readings remain: the pod asks for too much,
+        # or the pool should bear the label.
         if case.values.nearest:
             yield corrected(demand, key=case.values.nearest)
         yield from dropped(case.spec, demand, size=_DROP)
         values = demand.expression.values
+        # Well-known labels come from the cloud: a pool cannot give its nodes another zone by naming it.
         if case.pool is not None and len(values) == 1 and demand.key not in labels.WELL_KNOWN:
             yield pool_steps.add_label(case.pool, demand.key, values[0])
 
@@ -67,6 +74,7 @@ def _incompatible(case: Case) -> Iterable[Step]:
 def _no_type(case: Case) -> Iterable[Step]:
     yield from _corrections(case)
     yield from _drops(case)
+    # It is the conjunction that leaves no type: any other part of it may be the one that is wrong.
     yield from _drops_of_others(case)
     yield from _drops_of_pool(case)
 
@@ -102,6 +110,8 @@ def _drops_of_pool(case: Case) -> Iterable[Step]:
 def _unknown_resource(case: Case) -> Iterable[Step]:
     about, near = case.values.about, case.values.nearest
     if about in case.spec.requests:
+        # An extended resource with a slip in its name has no type at all; one that is right and not sold here
+        # has no neighbour by name.
         if near:
             yield pod_steps.rename(case.spec, about, near)
         yield pod_steps.ask_nothing_of(case.spec, about)
@@ -109,9 +119,11 @@ def _unknown_resource(case: Case) -> Iterable[Step]:
 
 def _too_large(case: Case) -> Iterable[Step]:
     for offered in case.values.offered:
+        # To what the nearest type, or node, leaves: the smallest change with which the pod fits there.
         to = amount_of(case.values.about, offered)
         yield from pod_steps.lower(case.spec, case.values.about, to)
     if case.pool is not None:
+        # Larger types may be there and be ruled out, by the pod or by the pool.
         yield from _drops_of_others(case)
         yield from _drops_of_pool(case)
 
@@ -127,6 +139,7 @@ def _no_capacity(case: Case) -> Iterable[Step]:
     yield from _drops_of_others(case)
     if case.offer is None:
         return
+    # What ran out comes back by itself in time; what is sold elsewhere can be had now.
     sold = [o for one in case.offer.instance_types for o in one.offerings if o.available]
     for key, values in (
         (labels.CAPACITY_TYPE, {o.capacity_type for o in sold}),
@@ -147,6 +160,8 @@ def _port(case: Case) -> Iterable[Step]:
         for r, _ in existing_node.residents
         for p in r.host_ports
     }
+    # Ports of daemons are taken on nodes that are not there yet. Of residents any node counts: where the pod
+    # will go is not known.
     taken |= {p.port for spec in (*case.problem.daemons, case.spec) for p in spec.host_ports}
     for port in case.spec.host_ports:
         if case.values.about == f"{port.port}/{port.protocol}":
@@ -157,6 +172,8 @@ def _volume_topology(case: Case) -> Iterable[Step]:
     near = case.values.nearest
     for demand in demands(case.spec):
         if demand.key == case.values.about and demand.expression.values and near:
+            # The volume is where it is. A pod that asks for another zone than its volume's can never start
+            # there.
             yield corrected(demand, value=near, size=_AS_THE_VOLUME)
     yield from _drops(case)
     if case.pool is not None and near:
@@ -170,6 +187,8 @@ def _resource_claim(case: Case) -> Iterable[Step]:
 def _spread(case: Case) -> Iterable[Step]:
     for spread in case.spec.spread:
         if spread.hard and spread.topology_key == case.values.about:
+            # By one, not to what the counts call for: other pods of the class raise them again, and then it
+            # is proposed again on top.
             yield pod_steps.raise_max_skew(spread, spread.max_skew + 1)
             yield pod_steps.schedule_anyway(spread)
 
@@ -178,6 +197,8 @@ def _affinity(case: Case) -> Iterable[Step]:
     elsewhere = case.refusal.reason is Reason.POD_AFFINITY_NAMESPACE and case.values.nearest
     for term in case.spec.pod_affinity:
         if term.weight is None and term.topology_key == case.values.about:
+            # Only affinity can fail for want of pods; anti-affinity that looks into more namespaces keeps
+            # apart from more of them.
             if elsewhere and not term.anti:
                 own = case.problem.pods[0].namespace
                 yield pod_steps.add_namespace(term, case.values.nearest, own)

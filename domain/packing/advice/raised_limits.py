@@ -18,6 +18,8 @@ _SIZES = (2.0, 2.1, 2.2)
 
 def raised(offer: PoolOffer, problem: Problem, pack: Callable[[Problem], PackingPlan]) -> Iterable[Step]:
     """Yield what lets `offer` buy the nodes it would buy without limits; packs once to know them."""
+    # One packing without limits tells what would be bought. Adding up requests would not: whole nodes count
+    # against limits, with their daemons.
     unlimited = replace(offer, limits_left=None)
     offers = tuple(unlimited if o.pool.name == offer.pool.name else o for o in problem.offers)
     claims = [c for c in pack(replace(problem, offers=offers)).claims if c.pool == offer.pool.name]
@@ -29,6 +31,8 @@ def raised(offer: PoolOffer, problem: Problem, pack: Callable[[Problem], Packing
         return Resources({key: min(capacity.get(key, 0) for capacity in named) for key in keys})
 
     nodes = {NODES: len(claims)}
+    # What a node counts with depends on the type it is launched as: the least of those listed, the cheapest,
+    # or the largest, as which it counts until it is launched.
     amounts = (
         total(least(claim) for claim in claims),
         total(capacities[claim.instance_types[0]] for claim in claims),

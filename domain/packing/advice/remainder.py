@@ -31,6 +31,7 @@ class Remainder:
     @cached_property
     def existing_nodes(self) -> tuple[ExistingNode, ...]:
         """The existing nodes with the pods nominated to them, and after them the nodes to buy, closed."""
+        # As the scheduler will find them: what the plan gave away must be given to nobody again.
         given: dict[str, list[Pod]] = {}
         for uid, existing_node in self._plan.nominations.items():
             given.setdefault(existing_node, []).append(self.pods[uid])
@@ -40,11 +41,15 @@ class Remainder:
             else existing_node
             for existing_node in self._problem.existing_nodes
         ]
+        # Closed, for how much room a node will have depends on the type that is launched. Its pods count in
+        # topology terms all the same.
         return (*existing_nodes, *self._to_buy())
 
     @cached_property
     def offers(self) -> Mapping[str, PoolOffer]:
         """The pools by name, with what is left of their limits, in the order they are tried."""
+        # By name: of a pool that comes several times, with reserved capacity, the last offer stands, which
+        # has everything else.
         offers = {offer.pool.name: offer for offer in self._problem.offers}
         for claim in self._plan.claims:
             offer = offers[claim.pool]
@@ -76,6 +81,7 @@ class Remainder:
         )
 
     def _filled(self, existing_node: ExistingNode, pods: list[Pod]) -> ExistingNode:
+        # Residents are interned again here: advice merges nodes by them, and compares them by identity.
         free = existing_node.free.minus(total(pod.spec.requests for pod in pods))
         needs = (needs for pod in pods if (needs := self.volumes(pod)) is not None)
         there = (*existing_node.residents, *self._residents.count(pods))
@@ -84,6 +90,7 @@ class Remainder:
     def _to_buy(self) -> Iterable[ExistingNode]:
         """Return the nodes to buy as far as they matter to others: by who will be there."""
         for index, claim in enumerate(self._plan.claims):
+            # Only labels that are certain. A zone that the launch still chooses is none, as in placement.
             labels = {key: r.single for key, r in claim.requirements.items() if r.single is not None}
             pods = [self.pods[uid] for uid in claim.pods]
             yield ExistingNode(

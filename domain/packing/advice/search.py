@@ -30,6 +30,7 @@ class Tries:
 
     def spend(self, pools: int) -> bool:
         """Take what a try with so many pools costs; return whether it was left."""
+        # A try with several pools packs as long as several tries: counted by pools, the time is bounded too.
         cost = max(1, pools)
         if self._left < cost:
             return False
@@ -47,6 +48,7 @@ class _Part(Tries):
         self._whole = whole
 
     def spend(self, pools: int) -> bool:
+        # Its own tries are counted one by one, those in common by what they cost.
         return super().spend(1) and self._whole.spend(pools)
 
 
@@ -95,6 +97,8 @@ class Search:
         """
         for step in steps:
             self._add((step,), self._all if self._together else ())
+        # Of equal sizes the one that came up first is tried first: so it is what came nearest that is
+        # changed.
         furthest_first = sorted(refusals, key=lambda refusal: -refusal.progress)
         self._expand(self._problem, (), (*furthest_first, *self._of_existing_nodes(self._problem)))
         while self._open:
@@ -115,6 +119,8 @@ class Search:
         return None
 
     def _with(self, attempt: _Attempt) -> Problem:
+        # Only the pools that proposed it: a change of the pod that helps at one pool need not be tried on the
+        # others.
         offers = tuple(o for o in self._problem.offers if o.pool.name in attempt.offers)
         problem = replace(self._problem, offers=offers)
         for step in attempt.steps:
@@ -146,6 +152,7 @@ class Search:
     def _against(self, case: Case) -> Iterable[Step]:
         if case.refusal.reason is not Reason.LIMIT_REACHED:
             return proposals(case)
+        # How far a limit must be raised takes a packing of its own, which is paid for like a try.
         if case.offer is None or not self._tries.spend(len(case.problem.offers)):
             return ()
         return raised(case.offer, case.problem, self._pack)

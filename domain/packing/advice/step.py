@@ -29,6 +29,8 @@ class Step:
     @property
     def key(self) -> str:
         """What tells this step from others."""
+        # Two refusals may propose the same change: by this key it is tried once. Functions cannot be
+        # compared.
         return f"{self.change.object} {self.change.path} {self.change.condition}"
 
 
@@ -41,10 +43,14 @@ def of_pod(
     edit: Callable[[PodSpec], PodSpec],
 ) -> Step:
     """Return the step that does `edit` with the spec of all pods: they are alike, and stay so."""
+    # The fragments are for people and for diffs; `edit` is what is tried. Each step must keep the two in
+    # line.
     before, after = change
     made = ManifestChange(kind=kind, object=POD, path=path, before=before, after=after, condition=condition)
 
     def apply(problem: Problem) -> Problem:
+        # Edited once, and shared: pods with one spec object are one class to packing without a look at the
+        # spec.
         edited = edit(problem.pods[0].spec)
         return replace(problem, pods=tuple(replace(pod, spec=edited) for pod in problem.pods))
 
@@ -73,6 +79,7 @@ def of_pool(
     )
 
     def apply(problem: Problem) -> Problem:
+        # All offers of the pool, reserved capacity too: a manifest is changed once for all of them.
         offers = tuple(edit(o) if o.pool.name == name else o for o in problem.offers)
         return replace(problem, offers=offers)
 

@@ -22,6 +22,7 @@ class AttachableVolumes:
             )
             for driver in drivers
         }
+        # Without any limit nothing is looked up, however many volumes pods have.
         self._attached = [set(existing_node.attached) for existing_node in existing_nodes] if drivers else []
 
     def fits(self, rows: Indices, volumes: VolumeNeeds) -> Floats:
@@ -30,6 +31,8 @@ class AttachableVolumes:
         for driver, left in self._left.items():
             fresh, handles = volumes.of(driver)
             if fresh or handles:
+                # Volumes that are attached already take no place: of a volume that several pods share only
+                # the first one counts.
                 new = [sum(known not in self._attached[row] for known in handles) for row in rows]
                 rest = left[rows] - np.array(new, dtype=np.float64)
                 most = np.floor(rest / fresh) if fresh else np.where(rest >= 0, np.inf, 0.0)
@@ -43,6 +46,7 @@ class AttachableVolumes:
             for row, count in zip(rows, counts, strict=True):
                 new = [known for known in handles if known not in self._attached[row]]
                 self._attached[row].update(new)
+                # Each pod has fresh volumes of its own; known ones are attached once for all of them.
                 left[row] -= count * fresh + len(new)
 
 
@@ -53,5 +57,6 @@ def with_attached(existing_node: ExistingNode, needs: Iterable[VolumeNeeds]) -> 
     left: dict[str, int] = {}
     for driver, places in existing_node.attachable.items():
         more = sum(of == driver for of, _ in attached - existing_node.attached)
+        # Never below zero: a driver may have lowered its limit since, and a node has no less than no place.
         left[driver] = max(0, places - more - sum(one.of(driver)[0] for one in every))
     return replace(existing_node, attachable=left, attached=attached)

@@ -39,6 +39,7 @@ def nodes_for(pods: int, holds: Sequence[int], prices: Sequence[float]) -> list[
         full[thrifty, holds[thrifty]] += beyond
     left = pods - beyond * holds[thrifty]
     last = _last_nodes(left, [(at, holds[at], prices[at]) for at in types])
+    # Read back from the end: each number of pods knows the type of one of its nodes.
     while left:
         at = last[left]
         full[at, min(holds[at], left)] += 1

@@ -29,6 +29,8 @@ def backfill(
     """
     if not planned_nodes:
         return []
+    # First fit over nodes in the order they were opened, the least flexible first: what is bought for certain
+    # is filled before anything is bought.
     backfilling = _Backfill(pod_groups, left, context.rules)
     least = np.minimum.reduce(backfilling.requests)
     rooms = np.array([each.option.room[each.row] for each in planned_nodes])
@@ -59,6 +61,8 @@ class _Backfill:
 
         With units of these pod groups on it, the node is of the type `row` of `option`.
         """
+        # Copies are filled in one go where they come out alike: the work does not grow with the number of
+        # nodes.
         copies = planned_node.copies
         while copies and np.logical_or.reduce(self._left):
             counts = self._added(planned_node)
@@ -103,6 +107,7 @@ def _same_node(
     planned_node: PlannedNode, option: NodeOption, options: NodeOptions
 ) -> tuple[NodeOption, int] | None:
     """Return what the node becomes as one of `option` too, if it stays of its type and costs no more."""
+    # The node was weighed and paid for as it is. What joins it may narrow its labels, and nothing else.
     narrowed = options.meet(planned_node.option, option)
     # With minValues, a narrower option has less usable room.
     if narrowed is None or (narrowed is not planned_node.option and narrowed.min_values is not None):

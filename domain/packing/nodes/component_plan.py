@@ -175,6 +175,7 @@ class ComponentPlanner:
         small: bool,
     ) -> list[PlannedNode]:
         """Return nodes for what is `left` (I) of `group` and need not be kept apart, and take it off."""
+        # Their nodes were opened in the start. What is left of them, limits had no node for.
         # Groups that keep apart wait for their next option: sizing knows nothing of rules.
         free = [i for i, each in enumerate(group) if not each.pod_group.rules.owned]
         some = left[free]
@@ -189,6 +190,7 @@ class ComponentPlanner:
 
     def _begun(self, ration: float) -> _Start:
         """Return the start that a ration gives; where two rations give equal nodes, it is one object."""
+        # Two rations often choose the same types: then the plan is not made twice.
         known = self._starts.get(ration)
         if known is None:
             known = self._start(ration)

@@ -61,6 +61,8 @@ class Component:
         if not alike:
             return Bound()
         held = list(alike.values())
+        # Rows of types are stacked pool by pool: the same type of two pools is two rows, for daemons and
+        # prices differ.
         templates = {f.template.index: f.template for i in held for f in self.reach[i]}
         requests = np.array([self.pod_groups[i].requests for i in held])
         room = np.vstack([template.room for template in templates.values()])
@@ -71,6 +73,8 @@ class Component:
         rules = [apart[self.pod_groups[i].rules] for i in held]
         kept_apart = _apart(rules, pods, terms)
         price = lower_bound(pods, requests, room, prices, kept_apart)
+        # Two programs, for two bounds: of the prices together, which is what plans show, and of the whole cost,
+        # which the search goes by.
         surcharges = np.concatenate([np.full(len(t.room), t.surcharge) for t in templates.values()])
         # Without surcharges prices and costs are the same: one program instead of two.
         if not np.logical_or.reduce(surcharges):
@@ -80,6 +84,7 @@ class Component:
 
 def _keeping_apart(rules: Rules) -> Rules:
     """Return rules that keep units apart from their own kind; all other rules become `FREE`."""
+    # Terms that keep pods from others, not from their own kind, force no number of nodes.
     if rules is FREE or not any(group in rules.owned for group, _ in rules.counted):
         return FREE
     return rules
@@ -130,6 +135,7 @@ def components(
 
     `templates` are more templates of which nodes may be opened.
     """
+    # Only pools in which somebody opens a node: one that nobody opens has no nodes to share.
     opened = sorted(
         {link.option.template.index for pod_group in pod_groups for link in pod_group.options_in_order}.union(
             templates

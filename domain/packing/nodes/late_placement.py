@@ -37,6 +37,8 @@ class LatePlacement:
         """Place up to `units` of a pod group; return how many are left."""
         left = np.array([float(units)])
         while True:
+            # What is paid for already goes first, by options in order: a preference is kept while any node
+            # has room for it.
             for link in pod_group.options_in_order:
                 self.planned_nodes = backfill(
                     self.planned_nodes, link.option, [pod_group], left, self._context
@@ -48,6 +50,8 @@ class LatePlacement:
 
     def _one_more(self, pod_group: PodGroup) -> bool:
         options = [link.option for link in pod_group.options_in_order]
+        # A larger type before another node: the overhead of a node, and a node's share of a limit, are spent
+        # once. First fit over the nodes; which of them grows is not weighed, for few pods ever come here.
         return any(self._grown(pod_group, one) for one in options) or any(
             self._opened(pod_group, one) for one in options
         )
@@ -56,6 +60,7 @@ class LatePlacement:
         """Put a unit on a node that becomes another type by it; return whether there was such a node."""
         for at, planned_node in enumerate(self.planned_nodes):
             narrowed = self._options.meet(planned_node.option, option)
+            # The node may already hold pods that keep apart from these.
             if narrowed is None or not self._may_join(planned_node, pod_group):
                 continue
             load = planned_node.load + pod_group.requests
@@ -65,6 +70,7 @@ class LatePlacement:
                 continue
             row = int(able.argmax())
             grown = PlannedNode(narrowed, row, load, added(planned_node.parts, {pod_group.index: 1}))
+            # One copy grows; the others stay as they are, in the same place of the order.
             rest = [replace(planned_node, copies=planned_node.copies - 1)] if planned_node.copies > 1 else []
             changed = [*self.planned_nodes[:at], grown, *rest, *self.planned_nodes[at + 1 :]]
             if self._taken(narrowed.capacity[row] - own, narrowed, changed):
@@ -81,6 +87,8 @@ class LatePlacement:
         return self._taken(option.capacity[row], option, [*self.planned_nodes, opened])
 
     def _taken(self, capacity: Floats, option: NodeOption, planned_nodes: list[PlannedNode]) -> bool:
+        # Taken on trial: whether all nodes can still list enough types for minValues shows only when it is
+        # counted.
         self._remaining_limits.take(option.template, capacity)
         # Growing one node may leave another too few types: then nothing is changed.
         if not self._stands(planned_nodes):

@@ -115,6 +115,8 @@ class Resizing:
     def _instead(self, units: Floats, below: float) -> list[_SizedNode] | None:
         """Return nodes, a few, that hold `units` (I) and cost less than `below`; None without any."""
         self._steps.spend()
+        # Covering knows sums alone, and so is quick; whether whole pods fit is tried for the few sets that it
+        # returns.
         load = units @ self._requests
         # Even fractions of nodes would not be cheap enough.
         if load @ self._dual_prices >= below:

@@ -150,6 +150,8 @@ class Sizing:
             return []
         at, pods = waiting[0], int(left[waiting[0]])
         holds = np.minimum(count_fitting(self._room, self._requests[at]), pods).astype(int).tolist()
+        # Whole pods of one shape on types that hold so many each: a knapsack with small numbers, where duals
+        # would only guess.
         choices = []
         for nodes in nodes_for(pods, holds, self._prices.tolist()):
             counts = np.zeros_like(left)

@@ -33,6 +33,7 @@ def by_option(waiting: Iterable[WaitingUnits]) -> list[tuple[NodeOption, list[Wa
     for each in waiting:
         option = each.options_in_order[0].option
         groups.setdefault(option.index, (option, []))[1].append(each)
+    # By index among equals, which is the order in which options came up: the same in each run.
     return sorted(groups.values(), key=lambda group: (group[0].choices, group[0].index))
 
 
@@ -47,6 +48,8 @@ def further(group: Sequence[WaitingUnits], left: Floats) -> list[WaitingUnits]:
 
 def dual_prices_for(waiting: Sequence[WaitingUnits]) -> Floats:
     """Return what a unit of each resource is worth (R), by the prices of the most flexible node option."""
+    # One price for all, so that pods of different options can be compared. The most flexible option has the
+    # most types, and so the lowest prices: no resource is thought to be worth more than it can be had for.
     first = (each.options_in_order[0].option for each in waiting)
     widest = max(first, key=lambda option: (option.choices, -option.index))
     return dual_prices_of(asked_by(waiting), widest.room, widest.costs)
@@ -55,6 +58,8 @@ def dual_prices_for(waiting: Sequence[WaitingUnits]) -> Floats:
 def asked_by(waiting: Iterable[WaitingUnits]) -> Floats:
     """Return what all units that wait request together (R)."""
     # Many pod groups share one array of requests.
+    # One row for each different array, so that the sum has the same order of terms whatever the number of
+    # groups.
     units: IdentityMap[Floats, list[int]] = grouping()
     for each in waiting:
         units[each.pod_group.requests].append(each.units)

@@ -31,6 +31,8 @@ def without_domains(
     for pod_group in narrowed:
         for (one, level, constraints), pods in _members(pod_group):
             # Equal rules are one object.
+            # Without their domains, pods of many choices ask for the same again: fewer groups, and a smaller
+            # program.
             key = (numbers[one.requests], level.demand, numbers[constraints.rules])
             if key not in made:
                 asked = ((level.demand,),)
@@ -44,6 +46,8 @@ def without_domains(
 
 
 def _loose(pod_group: PodGroup) -> bool:
+    # A bundle is loosened into its members: sharing a node is a constraint, and a bound may leave constraints
+    # out.
     if pod_group.bundle:
         return False
     return all(

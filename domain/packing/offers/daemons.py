@@ -33,6 +33,7 @@ class Daemon:
 
 def read_daemons(specs: Iterable[PodSpec], axis: Axis) -> tuple[Daemon, ...]:
     """Return the daemons of `specs`, less those nobody could schedule for what their spec says."""
+    # Read once for each catalogue and pool, not for each decision: see `CatalogueTable.kept`.
     daemons, demands = [], Demands()
     for spec in specs:
         try:
@@ -63,6 +64,7 @@ def daemon_load(
     """
     load = np.zeros_like(like)
     for daemon in daemons:
+        # Taints are the pool's, so they decide for all of its types at once; labels differ by type.
         if untolerated(taints, daemon.tolerations) is None:
             # Daemons do not depend on pods, so this is done once for each pool, and kept with the catalogue.
             load[_runs_on(daemon, template, masks, len(like))] += daemon.requests
@@ -87,6 +89,7 @@ def _runs_on(daemon: Daemon, template: Requirements, masks: TypeMasks, types: in
     anywhere = np.zeros(types, dtype=np.bool_)
     for alternative in daemon.alternatives:
         asked = (alternative.requirements, alternative.present)
+        # First the template, one answer for all types; only then a mask over them.
         if all(template.compatible(part, may_be_undefined=LEFT_OPEN) for part in asked):
             here = np.ones_like(anywhere)
             for requirement in (r for part in asked for r in part.values()):

@@ -58,6 +58,7 @@ class RemainingLimits:
         """Return how many nodes of the type in `row`, one of those allowed, may be bought."""
         if not option.template.limited:
             return inf
+        # A resource that the type has none of cannot run out, though its limit may be overdrawn already.
         left, each = self.left(option.template), option.capacity[row]
         counted = each > 0
         return float(np.floor(left[counted] / each[counted]).min(initial=np.inf))

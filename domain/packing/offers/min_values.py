@@ -84,6 +84,7 @@ class MinValues:
 
 def _offered(types: Sequence[InstanceType], key: str) -> Floats:
     """Return which types may have which of the values of a label that any has (U, V), as ones."""
+    # As a matrix of ones, so that sets of types are counted by a product and not type by type.
     values = [one.values(key) for one in types]
     columns = {value: at for at, value in enumerate(sorted(frozenset[str]().union(*values)))}
     offered = np.zeros((len(types), len(columns)))

@@ -98,6 +98,8 @@ class NodeOption:
 
     def most_within(self, cost: float) -> list[float] | None:
         """Return the most of each resource (R) that nodes of up to `cost` ($/h) have; None without one."""
+        # Types are sorted by price, and the surcharge is the same for all: a binary search finds the dearest
+        # that money can buy, and running maxima say what it could hold at most.
         costs, most = self._by_cost
         number = bisect_right(costs, cost)
         return most[number - 1] if number else None
@@ -136,6 +138,8 @@ class NodeOption:
     def cheapest_holding(self, load: Floats) -> int | None:
         """Return the row of the cheapest type that holds `load` (R), None where none does."""
         able = holds(self.room, load)
+        # The first that holds is the cheapest: rows are sorted by price. `argmax` of none is 0, so it is
+        # looked at.
         row = int(able.argmax())
         return row if able[row] else None
 
@@ -143,6 +147,7 @@ class NodeOption:
 def may_meet(one: NodeOption, other: NodeOption) -> bool:
     """Return whether a node's labels can be what both options require, types and offerings aside."""
     return (
+        # `present` is looked at on both sides: a label that one must have, the other may forbid.
         one.requirements.intersects(other.requirements)
         and one.requirements.intersects(other.present)
         and other.requirements.intersects(one.present)
@@ -166,6 +171,7 @@ class NodeOptions:
 
     def of(self, template: int, demand: Demand) -> NodeOption | None:
         """Return what a new node of the template may be for a pod of this demand, None where nothing."""
+        # A demand is one object in a problem, so the key costs no more than two pointers.
         key = (template, demand)
         if key not in self._by_demand:
             self._by_demand[key] = self._for_demand(template, demand)
@@ -191,6 +197,7 @@ class NodeOptions:
         """Return the option of nodes that belong to both options, None where there are none."""
         if one is other:
             return one
+        # A node is of one pool. Equal labels of two pools make no node of both.
         if one.template is not other.template:
             return None
         key = (one.index, other.index)
@@ -228,6 +235,7 @@ class NodeOptions:
         taken = (
             tuple(sorted({daemon for daemon in template.ports if _conflict(daemon, ports)})) if ports else ()
         )
+        # By value, once for each demand: two demands that narrow a pool to the same nodes share their arrays.
         key = (template.index, requirements, present, taken)
         known = self._by_requirements.get(key)
         if known is None and key not in self._by_requirements:

@@ -33,6 +33,8 @@ class OptionOrder:
     def holds(self, option: NodeOption, requests: Floats) -> bool:
         """Return whether some type of `option` holds `requests` (R)."""
         key = (option.index, self._numbers[requests])
+        # Asked for each class, level and domain. There are few different options and few different requests:
+        # what is left after the first time is a look-up.
         held = self._held.get(key)
         if held is None:
             held = self._held[key] = option.holds(requests)
@@ -50,6 +52,8 @@ class OptionOrder:
 
     def affordable_for(self, *demands: Demand) -> Iterator[NodeOption]:
         """Yield the options that meet all `demands` and of which limits leave a node, in order."""
+        # Lazily: the first pool without limits mostly ends the search, and the templates of the others are
+        # never made.
         return filter(self.affordable, self.options.of_each(*demands))
 
     def known(
@@ -57,6 +61,7 @@ class OptionOrder:
     ) -> tuple[OrderedOption, ...]:
         """Return the same as `of`, found once for each array of requests."""
         key = (alternatives, self._numbers[requests])
+        # Kept by the alternatives' own tuples, which placement makes once for each relaxation.
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self.of(alternatives, requests)

@@ -14,6 +14,7 @@ def with_relaxed_offers(problem: Problem) -> Problem:
 
     It comes right after the pool as it is: only who fits on no node that leaves the choice opens one there.
     """
+    # As one more offer, and not as a rule in planning: all stages treat it like a pool of the next weight.
     if problem.settings.min_values is not MinValuesPolicy.BEST_EFFORT:
         return problem
     return replace(problem, offers=tuple(_each(problem.offers)))

@@ -134,6 +134,7 @@ class NodeTemplates:
         # Where a pool comes several times, its templates reach a limit together: each then counts with every
         # limit, however few pods there are.
         several = sum(one.pool.name == offer.pool.name for one in self._offers) > 1
+        # A pool may say what its nodes cost beside their price; else the setting counts.
         own = offer.pool.node_overhead_cost
         limited, capacity = _limits(offer, table, inf if several else self._pods)
         return NodeTemplate(
@@ -172,6 +173,7 @@ def _template_arrays(asked: _Asked, table: CatalogueTable, axis: Axis) -> _Templ
 
 def _limits(offer: PoolOffer, table: CatalogueTable, pods: float) -> tuple[tuple[str, ...], Floats]:
     """Return which limits a node for each of `pods` might reach, and what each type has of those (T, L)."""
+    # What is left, not what the pool says: nodes that are there have used up their part.
     limits = offer.limits_left or NOTHING
     names, capacities = table.capacities
     limited, columns = [], []

@@ -154,6 +154,8 @@ class Bundles:
 
     def take_back(self, pod_group: PodGroup) -> None:
         """Dissolve a bundle that got no node: its pods are to be placed anew."""
+        # Whole, though part of it might fit a smaller node: which part is for the next round, when limits are
+        # known.
         bundle = self._of_pod_group[pod_group.index]
         pod_group.bundle = {}
         self._bundles.remove(bundle)
@@ -168,6 +170,7 @@ class Bundles:
         # ones: begun too small, the rest of the class has nowhere to go, for no second node may be begun.
         choices = self._choices.of(level.demand, constraints.asked) if buying else ()
         for choice in sorted(choices, key=lambda choice: self._choices.price(choice, one.requests)):
+            # On an empty node: who begins decides for all, so the domain that takes most goes first.
             fits = self._fit(relaxed, Bundle.empty(one, choice), pods)
             if fits > most:
                 best, most = choice, fits

@@ -25,6 +25,8 @@ class Outcome:
     def __init__(self, parsed: ParsedProblem, existing_nodes: Sequence[str]) -> None:
         self.parsed = parsed
         self.existing_nodes = existing_nodes
+        # Counts by number of the part, all of which exist from the start: a part that is refused at once
+        # stays at its full count.
         self.left = {index: len(pods) for index, (_, pods) in enumerate(parsed.parts)}
         self.deferred: set[int] = set()
         self.nodes: list[tuple[PlannedClaim, Mapping[int, int]]] = []
@@ -92,6 +94,7 @@ class Outcome:
 
     def why(self, index: int) -> tuple[Refusal, ...]:
         """Return why those left of the part `index` were refused; nothing where none was."""
+        # A class may be refused in part: the reasons are only told of those left.
         if not self.left[index]:
             return ()
         # Set aside or never packed: that reason holds everywhere, and comes before those of pools.
@@ -144,6 +147,8 @@ class _PlanWriter:
         )
 
     def _take(self, index: int, count: int) -> list[str]:
+        # In the order of age: the oldest pods of a class get the first places, whatever the placing order
+        # was.
         return [pod.uid for pod in islice(self._pods[index], count)]
 
     def rest(self, index: int) -> tuple[str, ...]:

@@ -53,6 +53,7 @@ class Bound:
 
 def added(parts: Mapping[int, int], more: Mapping[int, int]) -> dict[int, int]:
     """Return the sum of two counts of units by pod group."""
+    # Mappings are never changed in place: planned nodes share them, and a plan may be gone back to.
     together = dict(parts)
     for index, pods in more.items():
         together[index] = together.get(index, 0) + pods
@@ -61,6 +62,7 @@ def added(parts: Mapping[int, int], more: Mapping[int, int]) -> dict[int, int]:
 
 def cost_of(planned_nodes: Iterable[PlannedNode]) -> float:
     """Return what all copies cost together in all, $/h."""
+    # Sums of floats depend on the order in the last bits; who compares them allows for that.
     return sum(planned_node.cost * planned_node.copies for planned_node in planned_nodes)
 
 
@@ -81,6 +83,7 @@ def units_in(planned_nodes: Iterable[PlannedNode]) -> int:
 
 def placed_in(planned_nodes: Iterable[PlannedNode]) -> dict[int, int]:
     """Return how many units of each pod group (by index) the planned nodes hold."""
+    # By pod group, and not in sum: a cheaper plan must hold no fewer of any of them.
     placed: dict[int, int] = {}
     for planned_node in planned_nodes:
         for index, pods in planned_node.parts.items():

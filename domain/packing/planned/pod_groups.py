@@ -61,6 +61,7 @@ class PodGroup:
     options_in_order: tuple[OrderedOption, ...]
     rules: Rules = FREE
     waiting: list[PlacedPods] = field(default_factory=list)
+    # A bundle is emptied when it is named or taken back: then the group has no units left.
     bundle: dict[int, int] = field(default_factory=dict)
     members: Sequence[tuple[RelaxedClass, int]] = ()
     _pods: int = 0
@@ -76,6 +77,7 @@ class PodGroup:
 
     def add(self, placement: Placement, pods: int, number: int) -> None:
         """Add pods of a placement, the `number`-th that was made."""
+        # Kept beside the list: units are asked for far more often than they change.
         self._pods += pods
         # Placed in turns, a class comes back to one choice many times: it stays one entry.
         if self.waiting and self.waiting[-1].placement.key == placement.key:
@@ -87,6 +89,7 @@ class PodGroup:
         """Take off pods of one placement."""
         placed_pods.pods -= pods
         self._pods -= pods
+        # Empty entries go, so that whoever is last in the list really waits.
         if not placed_pods.pods:
             self.waiting.remove(placed_pods)
 
@@ -99,6 +102,7 @@ class PodGroup:
         while units and self.waiting:
             # From the end, where `take` names pods from the beginning.
             placed_pods = self.waiting[-1]
+            # Part of an entry may go: a group can be given fewer nodes than it has pods of one placement.
             count = min(units, placed_pods.pods)
             taken.append((placed_pods.placement, count))
             units -= count
@@ -108,6 +112,7 @@ class PodGroup:
     def take(self, units: int) -> list[tuple[int, int]]:
         """Take the next `units`; return of which classes they are, and how many pods of each."""
         if self.bundle:
+            # All or nothing: a unit of a bundle is on a node as a whole, and there is only one.
             members = list(self.bundle.items())
             self.bundle = {}
             return members

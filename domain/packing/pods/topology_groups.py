@@ -47,10 +47,12 @@ class TopologyGroup:
         self.opposed = False
         self.counts: dict[str, int] = {}
         self.owners: dict[str, int] = {}
+        # Arrays only where each node is a domain: a term by zone would carry N numbers that nobody reads.
         on_existing_nodes = existing_nodes if term.per_node else 0
         self.on_new = 0
         self.on_existing_nodes: Floats = np.zeros(on_existing_nodes)
         self.owners_on_existing_nodes: Floats = np.zeros(on_existing_nodes)
+        # Where a spread counts on every node, the empty list spares a look at each.
         self.seen = seen
 
     def clear(self) -> None:
@@ -77,6 +79,7 @@ class TopologyGroups:
         self._existing_nodes = existing_nodes
         self._reader = reader
         self._known: dict[Term, TopologyGroup] = {}
+        # What a label set is counted by, until a group is added: asked once for each class.
         self._matching: dict[
             tuple[str, tuple[tuple[str, str], ...], tuple[HostPort, ...]], tuple[TopologyGroup, ...]
         ] = {}
@@ -149,6 +152,7 @@ class TopologyGroups:
 
     def _seen(self, term: Term) -> Sequence[bool]:
         """Return on which existing nodes (N) a spread counts pods; nothing where it counts on all."""
+        # Judged once for each term and node, by value of labels and taints: neither changes during a plan.
         nodes = term.nodes
         if nodes.alternatives is None and nodes.tolerations is None:
             return ()
@@ -182,6 +186,7 @@ class TopologyGroups:
 
 
 def _counts(term: Term, namespace: str, of: Mapping[str, str], ports: tuple[HostPort, ...]) -> bool:
+    # A host port has no selector: pods conflict by what they bind.
     if term.port is not None:
         return any(term.conflicts(port) for port in ports)
     return term.selects(namespace, of)

@@ -61,6 +61,7 @@ class Refusals:
     def _against(self, one: PodClass, level: RelaxationLevel, index: int) -> Refusal:
         offer = self._templates.offer(index)
         pool = offer.pool.name
+        # The cheap checks first, on the pool alone: arrays are made only for pools that pass them.
         taint = untolerated(offer.pool.taints, level.tolerations)
         if taint is not None:
             return Refusal(pool, Reason.UNTOLERATED_TAINT, *details.not_tolerated(taint, level.tolerations))

@@ -45,6 +45,7 @@ class Blockers:
 
     def against(self, one: PodClass, level: RelaxationLevel, template: int) -> Blocked | None:
         """Return which term keeps pods of a class off new nodes of a template; None where none does."""
+        # At the last level of the pod, with all preferences given up: what still bars it is required.
         constraints = self._constraint_reader.of(one, level)
         # Affinity per node comes first: a new node is empty, so whoever may not begin there can never go to
         # one.
@@ -75,6 +76,7 @@ class Blockers:
             return any(own is None or own.has(value) for value in self._universe.of_pool(template, key))
 
         unknown = [r for r in constraints.by_domain if not has_values(r.group.term.key)]
+        # What the pod asks for itself it can change; what others ask of it only they can.
         return sorted(unknown, key=lambda r: not r.owned)
 
     def _blocking(self, constraints: TopologyConstraints, choice: DomainChoice) -> list[Restriction]:
@@ -90,9 +92,12 @@ class Blockers:
         # The nearest miss: where one term is in the way, one change would help. `min` takes the first of
         # equal ones, and choices have an order.
         choice, blocking = min(blocked, key=lambda pair: len(pair[1]))
+        # Restrictions have an order, the pod's own first: the sentence is about what its author can change.
         by = blocking[0]
         key = by.group.term.key
         domains = _domains(by, blocked)
+        # In the other domains something else is in the way. It is said too, or the advice would seem to be
+        # wrong.
         elsewhere = [pair for pair in blocked if by not in pair[1]]
         if by.owned and by.group.term.kind is TermKind.SPREAD:
             reason, detail, values = self._uneven(constraints, domains, choice.known[key], by)
@@ -129,6 +134,7 @@ class Blockers:
         term = by.group.term
         wanted = said(term.selector)
         held = sorted(domain for domain, count in by.group.counts.items() if count)
+        # There are such pods, and still no place beside them: it is room that lacks, not pods.
         if _any(by.group):
             where = f" (they are in {listed(held, _SHOWN)})" if held else ""
             detail = f"it must share its {term.key} with pods of {wanted}, where it finds no room{where}"
@@ -158,6 +164,7 @@ class Blockers:
         """Return the namespaces, sorted, in which pods are that `term` would select if it looked there."""
         if term.selector is None:
             return []
+        # Pods of the batch and residents: whoever is on a node, or about to be, could be what was meant.
         found = {pod.namespace for pod in self._problem.pods if term.selector.selects(pod.labels)}
         for existing_node in self._problem.existing_nodes:
             for resident, _ in existing_node.residents:
@@ -211,6 +218,7 @@ def _keeping(by: Restriction) -> str:
 def _too_near(by: Restriction, domains: Sequence[str], *, everywhere: bool) -> Blocked:
     term = by.group.term
     wanted = said(term.selector)
+    # Anti-affinity bars in both directions. Which of the two it is decides whose manifest must change.
     values = Values(term.key, wanted, tuple(domains))
     where = (
         f"every {term.key} it could go to: {listed(domains, _SHOWN)}"
