@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import tomllib
 from pathlib import Path
 from typing import Final
 
 import pytest
+import yaml
 
 from tests.test_permissions import the
 
@@ -70,3 +72,14 @@ def test_everything_that_is_installed_is_pinned_by_hashes(lock: Path) -> None:
         assert re.fullmatch(r"[a-z0-9-]+==[\w.]+( +--hash=sha256:[0-9a-f]{64})+", requirement.rstrip()), (
             requirement
         )
+
+
+def test_charts_and_pages_name_the_version_of_the_project() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    charts = [
+        yaml.safe_load((ROOT / "deploy" / name / "Chart.yaml").read_text()) for name in ("chart", "chart-crd")
+    ]
+
+    assert {(chart["version"], chart["appVersion"]) for chart in charts} == {(version, version)}
+    for page in ((ROOT / "docs" / "install.md").read_text(), DOCKERFILE):
+        assert set(re.findall(r"treenail:(\d[\w.]*)", page)) == {version}
