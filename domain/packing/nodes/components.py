@@ -73,8 +73,8 @@ class Component:
         rules = [apart[self.pod_groups[i].rules] for i in held]
         kept_apart = _apart(rules, pods, terms)
         price = lower_bound(pods, requests, room, prices, kept_apart)
-        # Two programs, for two bounds: of the prices together, which is what plans show, and of the whole cost,
-        # which the search goes by.
+        # Two programs, for two bounds: of the prices together, which plans show, and of the whole cost, which
+        # the search goes by.
         surcharges = np.concatenate([np.full(len(t.room), t.surcharge) for t in templates.values()])
         # Without surcharges prices and costs are the same: one program instead of two.
         if not np.logical_or.reduce(surcharges):

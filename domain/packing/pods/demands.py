@@ -60,8 +60,8 @@ class Demands:
         asked = (demand, key, value)
         known = self._pinned.get(asked)
         if known is None:
-            # Only values that the demand allows are pinned (see `Universe.choosable`): an intersection with any
-            # other would be empty, which means that the label is missing.
+            # Only values that the demand allows are pinned (see `Universe.choosable`): with any other the
+            # intersection would be empty, which means that the label is missing.
             requirements = demand.requirements.with_((Requirement(key, frozenset((value,))),))
             known = self._pinned[asked] = self.of(
                 requirements, demand.tolerations, demand.present, demand.ports
