@@ -1,4 +1,4 @@
-"""Interruptions: what the cluster model does when the end of an instance is announced."""
+"""Interruptions: what the cluster model does with notices that instances end, and when one is settled."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from treenail.actors.cluster_state.notice_settler import NoticeSettler
 from treenail.domain.cluster.batching import UrgentWork
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.disruption.disruption import DisruptionBlocked, NodeInterrupted, NoticeSettled
+from treenail.domain.interruption.early_notices import EarlyNotices
 from treenail.domain.interruption.repair_brake import REPAIRED, RepairBrake
 from treenail.domain.launch.launching import CapacityRanOut, offering_of
 from treenail.domain.model.causes import TAKEN, Cause
 from treenail.domain.model.event_subjects import of_view
 from treenail.domain.model.instants import write_instant
+from treenail.domain.model.node_deadlines import machine_ends_at
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.runtime import Ref
 from treenail.domain.scheduling.decision_queue import DecisionQueue
@@ -27,6 +28,9 @@ class Interruptions:
     `event_publisher` tells people instead. Of unhealthy nodes no more go at a time than the brake lets;
     `tell_held` hears of one that has to wait, why it would go and why it waits. A notice of an instance that
     no claim is known to have is acted on when one is (`apply_found`).
+
+    The `listener` is told of each notice that is settled: the API shows that its node leaves, or it is not
+    ours. Until then the message stays in the queue, so that the next process hears of it too.
     """
 
     def __init__(
@@ -50,7 +54,9 @@ class Interruptions:
         self._termination = termination
         self._tell_held = tell_held
         self._brake = RepairBrake()
-        self._settler = NoticeSettler(model, listener)
+        self._early = EarlyNotices()
+        # By view: the instances that end, and whether there is a deadline to be written down.
+        self._noted: dict[str, list[tuple[str, bool]]] = {}
         self._warned: dict[str, None] = {}
         self._all_known = False
 
@@ -64,9 +70,9 @@ class Interruptions:
             return
         if view is not None and not self._all_known and self._model.objects.left_alone(view):
             # Its pool, by which it may have to be left alone, may be read yet.
-            self._settler.keep(notice)
+            self._early.keep(notice)
             return
-        self._settler.note(notice)
+        self._note(notice, name)
         if name is None or view is None or view.claim is None:
             return
         for other in view.claimants:
@@ -98,7 +104,7 @@ class Interruptions:
         ends = f", which ends at {write_instant(notice.deadline)}" if notice.deadline is not None else ""
         why = f"The node is left alone in spite of a warning ({notice.cause.value}{ends}): {alone.value}"
         self._event_publisher.tell(DisruptionBlocked(about=of_view(view), why=why))
-        self._listener.tell(NoticeSettled(instance_id=notice.instance_id))
+        self._settled((notice.instance_id,))
         return True
 
     def _held(self, view: NodeView, notice: NodeInterrupted, now: datetime) -> bool:
@@ -118,14 +124,41 @@ class Interruptions:
     def know_all(self) -> None:
         """Take in that all is known now, and was told."""
         self._all_known = True
-        self._settler.know_all()
+        for instance_id in self._early.know_all():
+            if self._model.objects.claim_of_instance(instance_id) is not None:
+                self._early.find(instance_id)
+        self._settled(self._early.take_foreign())
 
     def settle(self, names: Iterable[str]) -> None:
         """Look at views that changed, and were told."""
-        self._settler.settle(names)
         for name in names:
+            self._early.note(name, self._model.objects.claims.get(name))
+            self._settle(name)
             if name not in self._model.objects.claims:
                 self._warned.pop(name, None)
+        self._settled(self._early.take_foreign())
+
+    def _note(self, notice: NodeInterrupted, name: str | None) -> None:
+        """Keep a notice in mind. While launches are under way an unknown instance may still be ours."""
+        if name is not None:
+            told_end = notice.cause in TAKEN and notice.deadline is not None
+            self._noted.setdefault(name, []).append((notice.instance_id, told_end))
+            self._settle(name)
+        elif not self._early.keep(notice):
+            self._settled((notice.instance_id,))
+
+    def _settle(self, name: str) -> None:
+        if name not in self._noted:
+            return
+        noted, view = self._noted.pop(name), self._model.objects.view(name)
+        left = [one for one in noted if not _stands(view, told_end=one[1])]
+        if left:
+            self._noted[name] = left
+        self._settled(one[0] for one in noted if one not in left)
+
+    def _settled(self, instance_ids: Iterable[str]) -> None:
+        for instance_id in instance_ids:
+            self._listener.tell(NoticeSettled(instance_id=instance_id))
 
     def warned_of(self, name: str) -> bool:
         """Return whether a node goes because it was warned of, whatever else it was to go for before."""
@@ -133,7 +166,14 @@ class Interruptions:
 
     def apply_found(self, now: datetime) -> bool:
         """Act on what came before it was known whose it is, where it is known now; tell if there was any."""
-        found = self._settler.take_found()
+        found = self._early.take_found()
         for notice in found:
             self.hear(notice, now)
         return bool(found)
+
+
+def _stands(view: NodeView | None, *, told_end: bool) -> bool:
+    """Return whether the API says that a node leaves, and when its machine ends."""
+    if view is None:
+        return True
+    return view.ending and (not told_end or machine_ends_at(view.claim) is not None)
