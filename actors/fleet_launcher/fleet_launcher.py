@@ -32,7 +32,7 @@ from treenail.domain.launch.launch_steps import (
     first,
     next_look,
 )
-from treenail.domain.launch.launch_table import Event, State, failure_of
+from treenail.domain.launch.launch_table import LaunchEvent, LaunchState, failure_of
 from treenail.domain.launch.launching import (
     CapacityRanOut,
     ClaimFailed,
@@ -100,7 +100,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             case CapacityRanOut():
                 self._ran_out.update(dict.fromkeys(message.offerings, True))
             case Flushed():
-                self._go(self._book.move(message.names, Event.FLUSHED))
+                self._go(self._book.move(message.names, LaunchEvent.FLUSHED))
             case StepDone():
                 self._step_done(message)
             case Adopt():
@@ -139,7 +139,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
     def _adopt(self) -> None:
         for batch in self._book.adopt(self._timers.now()):
             self.log("resuming launch", nodeclaims=list(batch.names))
-            self._go(self._book.move(batch.names, Event.ADOPTED))
+            self._go(self._book.move(batch.names, LaunchEvent.ADOPTED))
 
     # --- steps
 
@@ -190,12 +190,12 @@ class FleetLauncher(DomainActor[LauncherInbox]):
     def _failed(self, step: Step, error: Exception) -> None:
         if isinstance(step, CallFleet) and self._book.all_leaving(step.token):
             # What this call bought, if anything, is found by those who see the claims out.
-            self._happen(self._book.about(step), Event.DELETED)
+            self._happen(self._book.about(step), LaunchEvent.DELETED)
             return
         event, name = failure_of(step, error), type(step).__name__
-        if event is Event.UNANSWERED and isinstance(step, CallFleet) and self._held(step):
+        if event is LaunchEvent.UNANSWERED and isinstance(step, CallFleet) and self._held(step):
             self.log("launches of the node class wait", level="warning", error=str(error))
-        elif event is Event.UNANSWERED and step.attempt < _MOST_ATTEMPTS:
+        elif event is LaunchEvent.UNANSWERED and step.attempt < _MOST_ATTEMPTS:
             seconds = CALLS.after(step.attempt + 1, self.chance())
             self.log(
                 "launch step is tried again", level="warning", step=name, seconds=seconds, error=str(error)
@@ -205,17 +205,17 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             self.log("launch step failed", step=name, error=str(error))
             self._give_up(step, event, error)
 
-    def _give_up(self, step: Step, event: Event, error: Exception) -> None:
+    def _give_up(self, step: Step, event: LaunchEvent, error: Exception) -> None:
         names, node_class = self._book.about(step), self._book.class_of(step)
         self._book.move(names, event)
-        if node_class is not None and any(self._book.state(name) is State.FAILED for name in names):
+        if node_class is not None and any(self._book.state(name) is LaunchState.FAILED for name in names):
             self._selector.tell(LaunchFailed(node_class=node_class, why=str(error)))
         steps = self._book.give_over(step)
         self._end(names, cause_of(error), str(error))
         self._go(steps)
 
     def _happen(
-        self, names: tuple[str, ...], event: Event, cause: Cause = Cause.LAUNCH_FAILED, why: str = ""
+        self, names: tuple[str, ...], event: LaunchEvent, cause: Cause = Cause.LAUNCH_FAILED, why: str = ""
     ) -> None:
         self._go(self._book.move(names, event))
         self._end(names, cause, why)
@@ -224,13 +224,13 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         """Work no longer on those of the claims that came to an end, for this `cause` where they failed."""
         for name in names:
             match self._book.state(name):
-                case State.FAILED:
+                case LaunchState.FAILED:
                     self._fail(name, cause, why)
-                case State.UNWRITTEN:
+                case LaunchState.UNWRITTEN:
                     self._fail(name, cause, why, written=False)
-                case State.LET_BE:
+                case LaunchState.LET_BE:
                     self._book.forget(name)
-                case State.LEFT:
+                case LaunchState.LEFT:
                     self._book.hand_back(name)
                     self.later("adopt", Adopt(), seconds=CALLS.after(_MOST_ATTEMPTS))
                 case _:
@@ -294,7 +294,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             tags=self._calls.tags,
         )
         why = "nothing suitable is on offer any more"
-        self._happen(hopeless, Event.NOTHING_OFFERED, Cause.INSUFFICIENT_CAPACITY, why)
+        self._happen(hopeless, LaunchEvent.NOTHING_OFFERED, Cause.INSUFFICIENT_CAPACITY, why)
         for launch in calls:
             self._go(self._book.group_up(launch, batch, unmarked=launch.claims))
 
@@ -316,8 +316,8 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             self._go(self._book.group_up(launch, batch, unmarked=marking))
             others = {name: None for name in others if name not in launch.claims}
         else:
-            self._go(self._book.move((n for n in names if n not in others), Event.CALL_UNKNOWN))
-        self._go(self._book.again(others, batch, Event.LEFT_OUT))
+            self._go(self._book.move((n for n in names if n not in others), LaunchEvent.CALL_UNKNOWN))
+        self._go(self._book.again(others, batch, LaunchEvent.LEFT_OUT))
 
     def _answered(self, step: CallFleet, answer: FleetAnswer) -> None:
         group = self._book.group(step.token)
@@ -352,7 +352,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
                 tell_bought(self.log, dealt[name])
                 self._go(steps)
             else:
-                self._happen((name,), Event.UNBOUGHT, cause, why)
+                self._happen((name,), LaunchEvent.UNBOUGHT, cause, why)
 
     def _launched(self, name: str, claim: NodeClaim) -> None:
         instance = self._book.instance(name)

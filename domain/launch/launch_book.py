@@ -21,7 +21,7 @@ from treenail.domain.launch.launch_steps import (
     WriteClaim,
     first,
 )
-from treenail.domain.launch.launch_table import STEPS, TABLE, Event, Member, State, after
+from treenail.domain.launch.launch_table import STEPS, TABLE, LaunchEvent, LaunchState, Member, after
 from treenail.domain.launch.launching import Launch, LaunchMark
 from treenail.domain.launch.marked_claims import MarkedClaims, origin
 from treenail.domain.model.fleets import Instance
@@ -39,7 +39,7 @@ class _Work:
     answered.
     """
 
-    state: State
+    state: LaunchState
     claim: NodeClaim
     since: datetime
     pool: NodePool
@@ -63,7 +63,7 @@ class LaunchBook:
         self._given_up = GivenUpClaims()
         self._numbers = count()
 
-    def move(self, names: Iterable[str], event: Event) -> tuple[Step, ...]:
+    def move(self, names: Iterable[str], event: LaunchEvent) -> tuple[Step, ...]:
         """Let something happen to claims, those of them that are worked on; return the steps it leads to."""
         steps: dict[Step, None] = {}
         for name in names:
@@ -76,7 +76,7 @@ class LaunchBook:
                 steps[step] = None
         return tuple(steps)
 
-    def state(self, name: str) -> State | None:
+    def state(self, name: str) -> LaunchState | None:
         """Return how the launch of a claim stands."""
         work = self._work.get(name)
         return work.state if work is not None else None
@@ -86,7 +86,7 @@ class LaunchBook:
         make = STEPS.get(work.state) if work is not None else None
         return make(Member(name, work.batch, work.token)) if make and work else None
 
-    def _in(self, states: Collection[State], names: Iterable[str]) -> tuple[str, ...]:
+    def _in(self, states: Collection[LaunchState], names: Iterable[str]) -> tuple[str, ...]:
         return tuple(name for name in names if self.state(name) in states)
 
     # --- opening and adopting
@@ -99,7 +99,7 @@ class LaunchBook:
         batches = []
         for name, claims in by_pool.items():
             pool, node_class = plan.pools[name], plan.node_classes[str(plan.pools[name].node_class)]
-            self._work |= {c.name: _Work(State.PLANNED, c, now, pool, node_class) for c in claims}
+            self._work |= {c.name: _Work(LaunchState.PLANNED, c, now, pool, node_class) for c in claims}
             batch = self._open_batch((c.name for c in claims), pool, node_class)
             self._unwritten[batch.id] = dict.fromkeys(batch.names)
             batches.append(batch)
@@ -162,8 +162,8 @@ class LaunchBook:
         self._marked.forget(name)
         self._given_up.gone(name)
         state = self.state(name)
-        if state is not None and Event.GONE in TABLE[state]:  # where it is not, its next step finds out
-            self.move((name,), Event.GONE)
+        if state is not None and LaunchEvent.GONE in TABLE[state]:  # where it is not, its next step finds out
+            self.move((name,), LaunchEvent.GONE)
             self.forget(name)
 
     def adopt(self, now: datetime) -> tuple[Batch, ...]:
@@ -175,7 +175,7 @@ class LaunchBook:
             token = mark.token if mark is not None else ""
             together = token or incomplete.get(origin(claim), "")
             sets.setdefault((together, pool.name), []).append(name)
-            self._work[name] = _Work(State.LEFT, claim, now, pool, node_class, token)
+            self._work[name] = _Work(LaunchState.LEFT, claim, now, pool, node_class, token)
         self._adoptable.clear()
         return tuple(
             self._open_batch(names, self._work[names[0]].pool, self._work[names[0]].node_class, token=token)
@@ -186,7 +186,7 @@ class LaunchBook:
         """Return those of the claims that are not marked for a call."""
         return tuple(c for c in self.claims(names) if LaunchMark.of(c) is None)
 
-    def again(self, names: Iterable[str], batch: Batch, event: Event) -> tuple[Step, ...]:
+    def again(self, names: Iterable[str], batch: Batch, event: LaunchEvent) -> tuple[Step, ...]:
         """Let claims of a batch be grouped anew, as one of their own."""
         left = tuple(name for name in names if name in self._work)
         return self.move(self._open_batch(left, batch.pool, batch.node_class).names, event) if left else ()
@@ -215,12 +215,12 @@ class LaunchBook:
     def give(self, name: str, instance: Instance) -> tuple[Step, ...]:
         """Assign an instance to a claim; return the step that writes it down."""
         self._work[name].instance = instance
-        return self.move((name,), Event.BOUGHT)
+        return self.move((name,), LaunchEvent.BOUGHT)
 
     def recorded(self, name: str, claim: NodeClaim) -> None:
         """Work on a claim no longer: it says which instance it got."""
         self._marked.note(claim)
-        self.move((name,), Event.RECORDED)
+        self.move((name,), LaunchEvent.RECORDED)
         self.forget(name)
 
     def forget(self, name: str) -> None:
@@ -265,10 +265,10 @@ class LaunchBook:
 
     def written(self, name: str, claim: NodeClaim) -> tuple[Step, ...]:
         """Note that a claim is written; return the step of its batch when all of it is."""
-        if self.state(name) is not State.WRITING:
+        if self.state(name) is not LaunchState.WRITING:
             return ()
         self._work[name].claim = claim
-        self.move((name,), Event.WRITTEN)
+        self.move((name,), LaunchEvent.WRITTEN)
         return self._settle(name)
 
     def _settle(self, name: str) -> tuple[Step, ...]:
@@ -281,18 +281,19 @@ class LaunchBook:
         if unwritten:
             return ()
         del self._unwritten[work.batch]
-        return self.move(self._in((State.WRITTEN,), self._batches[work.batch].names), Event.BATCH_WRITTEN)
+        names = self._in((LaunchState.WRITTEN,), self._batches[work.batch].names)
+        return self.move(names, LaunchEvent.BATCH_WRITTEN)
 
     def group_up(self, launch: Launch, batch: Batch, *, unmarked: Collection[str]) -> tuple[Step, ...]:
         """Open the group of a call; return the steps that mark these claims, or, without any, the call."""
         token = launch.request.token
         self._groups[token] = Group(launch=launch, batch=batch, unmarked=dict.fromkeys(unmarked))
-        waiting = self._in((State.CHOOSING,), launch.claims)
+        waiting = self._in((LaunchState.CHOOSING,), launch.claims)
         for name in waiting:
             self._work[name].token = token
-        steps = self.move(unmarked, Event.GROUPED)
-        self.move((name for name in waiting if name not in unmarked), Event.CALL_KNOWN)
-        return steps or self.move(self._in((State.MARKED,), launch.claims), Event.CALL_MARKED)
+        steps = self.move(unmarked, LaunchEvent.GROUPED)
+        self.move((name for name in waiting if name not in unmarked), LaunchEvent.CALL_KNOWN)
+        return steps or self.move(self._in((LaunchState.MARKED,), launch.claims), LaunchEvent.CALL_MARKED)
 
     def group(self, token: str) -> Group | None:
         """Return the open group of a token."""
@@ -326,10 +327,10 @@ class LaunchBook:
         group = self._groups.pop(token, None)
         if group is None:
             return ()
-        names = self._in((State.MARKING, State.MARKED), group.launch.claims)
+        names = self._in((LaunchState.MARKING, LaunchState.MARKED), group.launch.claims)
         for name in names:
             self._work[name].token = ""
-        return self.again(names, group.batch, Event.UNGROUPED)
+        return self.again(names, group.batch, LaunchEvent.UNGROUPED)
 
     def marked_now(self, name: str, token: str, claim: NodeClaim) -> tuple[Step, ...]:
         """Note that a claim is marked; return the call when all claims of its group are."""
@@ -340,10 +341,10 @@ class LaunchBook:
         if group is None or not self.about(MarkClaim(name=name, token=token)):
             return ()
         group.unmarked.pop(name, None)
-        self.move((name,), Event.MARKED)
+        self.move((name,), LaunchEvent.MARKED)
         if group.unmarked:
             return ()
-        return self.move(self._in((State.MARKED,), group.launch.claims), Event.CALL_MARKED)
+        return self.move(self._in((LaunchState.MARKED,), group.launch.claims), LaunchEvent.CALL_MARKED)
 
     def about(self, step: Step) -> tuple[str, ...]:
         """Return the claims that wait for a step."""

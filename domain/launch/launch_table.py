@@ -23,7 +23,7 @@ from treenail.domain.launch.launch_steps import (
 from treenail.domain.model.errors import ConflictError, InvalidError, NodeClassNotReadyError, NotFoundError
 
 
-class State(Enum):
+class LaunchState(Enum):
     """Where a claim stands on its way to an instance. Several share a batch, and then a call."""
 
     PLANNED = "planned"
@@ -44,7 +44,7 @@ class State(Enum):
     LET_BE = "let be"
 
 
-class Event(Enum):
+class LaunchEvent(Enum):
     """What happens to a claim that is being launched, as a sentence of its table."""
 
     FLUSHED = "the trace of its decision is flushed"
@@ -80,62 +80,64 @@ class Member:
     token: str
 
 
+_S, _E = LaunchState, LaunchEvent
+
 # The step that is tried while a claim is in a state, for it or for all of its batch or call.
-STEPS: Final[Mapping[State, Callable[[Member], Step]]] = {
-    State.WRITING: lambda of: WriteClaim(name=of.name),
-    State.CHOOSING: lambda of: PrepareBatch(batch=of.batch),
-    State.MARKING: lambda of: MarkClaim(name=of.name, token=of.token),
-    State.CALLING: lambda of: CallFleet(token=of.token),
-    State.FINDING: lambda of: FindInstances(token=of.token),
-    State.RECORDING: lambda of: RecordInstance(name=of.name),
+STEPS: Final[Mapping[LaunchState, Callable[[Member], Step]]] = {
+    _S.WRITING: lambda of: WriteClaim(name=of.name),
+    _S.CHOOSING: lambda of: PrepareBatch(batch=of.batch),
+    _S.MARKING: lambda of: MarkClaim(name=of.name, token=of.token),
+    _S.CALLING: lambda of: CallFleet(token=of.token),
+    _S.FINDING: lambda of: FindInstances(token=of.token),
+    _S.RECORDING: lambda of: RecordInstance(name=of.name),
 }
 
-_FOR_GOOD: Final = (Event.REFUSED, Event.MISSING, Event.CONFLICT)
-TABLE: Final[Mapping[State, Mapping[Event, State]]] = {
-    State.PLANNED: {Event.FLUSHED: State.WRITING},
-    State.WRITING: {
-        Event.WRITTEN: State.WRITTEN,
-        **dict.fromkeys(_FOR_GOOD, State.UNWRITTEN),
-        Event.UNANSWERED: State.FAILED,
+_FOR_GOOD: Final = (_E.REFUSED, _E.MISSING, _E.CONFLICT)
+TABLE: Final[Mapping[LaunchState, Mapping[LaunchEvent, LaunchState]]] = {
+    _S.PLANNED: {_E.FLUSHED: _S.WRITING},
+    _S.WRITING: {
+        _E.WRITTEN: _S.WRITTEN,
+        **dict.fromkeys(_FOR_GOOD, _S.UNWRITTEN),
+        _E.UNANSWERED: _S.FAILED,
     },
-    State.WRITTEN: {Event.BATCH_WRITTEN: State.CHOOSING},
-    State.CHOOSING: {
-        Event.GROUPED: State.MARKING,
-        Event.CALL_KNOWN: State.MARKED,
-        Event.CALL_UNKNOWN: State.FINDING,
-        Event.LEFT_OUT: State.CHOOSING,
-        Event.NOTHING_OFFERED: State.FAILED,
-        Event.REFUSED: State.FAILED,
-        **dict.fromkeys((Event.MISSING, Event.CONFLICT, Event.UNANSWERED), State.LEFT),
+    _S.WRITTEN: {_E.BATCH_WRITTEN: _S.CHOOSING},
+    _S.CHOOSING: {
+        _E.GROUPED: _S.MARKING,
+        _E.CALL_KNOWN: _S.MARKED,
+        _E.CALL_UNKNOWN: _S.FINDING,
+        _E.LEFT_OUT: _S.CHOOSING,
+        _E.NOTHING_OFFERED: _S.FAILED,
+        _E.REFUSED: _S.FAILED,
+        **dict.fromkeys((_E.MISSING, _E.CONFLICT, _E.UNANSWERED), _S.LEFT),
     },
-    State.MARKING: {
-        Event.MARKED: State.MARKED,
-        Event.UNGROUPED: State.CHOOSING,
-        **dict.fromkeys((Event.REFUSED, Event.MISSING), State.LET_BE),
-        Event.UNANSWERED: State.LEFT,
+    _S.MARKING: {
+        _E.MARKED: _S.MARKED,
+        _E.UNGROUPED: _S.CHOOSING,
+        **dict.fromkeys((_E.REFUSED, _E.MISSING), _S.LET_BE),
+        _E.UNANSWERED: _S.LEFT,
     },
-    State.MARKED: {
-        Event.CALL_MARKED: State.CALLING,
-        Event.UNGROUPED: State.CHOOSING,
-        Event.GONE: State.LET_BE,
+    _S.MARKED: {
+        _E.CALL_MARKED: _S.CALLING,
+        _E.UNGROUPED: _S.CHOOSING,
+        _E.GONE: _S.LET_BE,
     },
-    State.CALLING: {
-        Event.BOUGHT: State.RECORDING,
-        **dict.fromkeys((Event.UNBOUGHT, *_FOR_GOOD), State.FAILED),
-        Event.UNANSWERED: State.LEFT,
-        **dict.fromkeys((Event.GONE, Event.DELETED), State.LET_BE),
+    _S.CALLING: {
+        _E.BOUGHT: _S.RECORDING,
+        **dict.fromkeys((_E.UNBOUGHT, *_FOR_GOOD), _S.FAILED),
+        _E.UNANSWERED: _S.LEFT,
+        **dict.fromkeys((_E.GONE, _E.DELETED), _S.LET_BE),
     },
-    State.FINDING: {
-        Event.BOUGHT: State.RECORDING,
-        Event.UNBOUGHT: State.FAILED,
-        **dict.fromkeys((*_FOR_GOOD, Event.UNANSWERED), State.LEFT),
+    _S.FINDING: {
+        _E.BOUGHT: _S.RECORDING,
+        _E.UNBOUGHT: _S.FAILED,
+        **dict.fromkeys((*_FOR_GOOD, _E.UNANSWERED), _S.LEFT),
     },
-    State.RECORDING: {
-        Event.RECORDED: State.LAUNCHED,
-        **dict.fromkeys((Event.MISSING, Event.GONE), State.LET_BE),
-        **dict.fromkeys((Event.REFUSED, Event.CONFLICT, Event.UNANSWERED), State.LEFT),
+    _S.RECORDING: {
+        _E.RECORDED: _S.LAUNCHED,
+        **dict.fromkeys((_E.MISSING, _E.GONE), _S.LET_BE),
+        **dict.fromkeys((_E.REFUSED, _E.CONFLICT, _E.UNANSWERED), _S.LEFT),
     },
-    State.LEFT: {Event.ADOPTED: State.CHOOSING},
+    _S.LEFT: {_E.ADOPTED: _S.CHOOSING},
 }
 
 
@@ -143,7 +145,7 @@ class ImpossibleEventError(Exception):
     """An event that the table of launches does not show for the state that a claim is in."""
 
 
-def after(name: str, state: State, event: Event) -> State:
+def after(name: str, state: LaunchState, event: LaunchEvent) -> LaunchState:
     """Return the state of the claim `name` after an event."""
     then = TABLE.get(state, {}).get(event)
     if then is None:
@@ -151,14 +153,14 @@ def after(name: str, state: State, event: Event) -> State:
     return then
 
 
-def failure_of(step: Step, error: Exception) -> Event:
+def failure_of(step: Step, error: Exception) -> LaunchEvent:
     """Return how a step failed. A claim that somebody else changed is marked again, as it is then."""
     match error:
         case InvalidError() | NodeClassNotReadyError():
-            return Event.REFUSED
+            return LaunchEvent.REFUSED
         case NotFoundError():
-            return Event.MISSING
+            return LaunchEvent.MISSING
         case ConflictError() if not isinstance(step, MarkClaim):
-            return Event.CONFLICT
+            return LaunchEvent.CONFLICT
         case _:
-            return Event.UNANSWERED
+            return LaunchEvent.UNANSWERED

@@ -45,7 +45,7 @@ _LAUNCH_ANSWERED: Final = timedelta(seconds=60)
 _LOOK_APART: Final = timedelta(seconds=30)
 
 
-class State(Enum):
+class DrainState(Enum):
     """The states of a leaving node, in order."""
 
     TOLD = "told"
@@ -116,10 +116,10 @@ class Row:
     not hold it returns None or False.
     """
 
-    state: State
+    state: DrainState
     where: str
     do: Callable[[Facts], Step | bool | None]
-    then: State
+    then: DrainState
 
 
 def next_step(view: NodeView, pods: Sequence[Pod], leaving: Leaving, now: datetime) -> Step:
@@ -129,7 +129,7 @@ def next_step(view: NodeView, pods: Sequence[Pod], leaving: Leaving, now: dateti
 
 def find_row(facts: Facts) -> tuple[Row, Step]:
     """Return the present row of the table for a drain, and the step to take there."""
-    state = State.TOLD
+    state = DrainState.TOLD
     while True:
         for row in _ROWS[state]:
             step = row.do(facts)
@@ -280,7 +280,7 @@ def _bears_cordon(pod: Pod) -> bool:
     return any(t.tolerates(UNSCHEDULABLE) for t in pod.spec.tolerations)
 
 
-_S = State
+_S = DrainState
 TABLE: Final = (
     Row(_S.TOLD, "another claim has its machine", lambda f: bool(f.view.holder) and not f.unclaimed, _S.HELD),
     Row(_S.TOLD, "pods may come to its node", _cordon, _S.CORDONED),
@@ -323,4 +323,4 @@ TABLE: Final = (
     Row(_S.RELEASING, "its node is not deleted", _delete_unjoined, _S.RELEASING),
     Row(_S.RELEASING, "otherwise", _let_go, _S.GONE),
 )
-_ROWS: Final = {state: tuple(row for row in TABLE if row.state is state) for state in State}
+_ROWS: Final = {state: tuple(row for row in TABLE if row.state is state) for state in DrainState}

@@ -22,7 +22,7 @@ from treenail.domain.launch.launch_book import LaunchBook
 from treenail.domain.launch.launch_groups import Batch, Group
 from treenail.domain.launch.launch_options import LaunchOptions
 from treenail.domain.launch.launch_steps import CallFleet, MarkClaim, PrepareBatch, RecordInstance, WriteClaim
-from treenail.domain.launch.launch_table import Event
+from treenail.domain.launch.launch_table import LaunchEvent
 from treenail.domain.launch.launching import Launch, launches
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
@@ -68,7 +68,7 @@ def writing(*claims: NodeClaim) -> tuple[LaunchBook, Batch]:
     """A book with one batch, all of which is being written."""
     book = LaunchBook()
     (batch,) = book.open(plan(*claims), START)
-    book.move(batch.names, Event.FLUSHED)
+    book.move(batch.names, LaunchEvent.FLUSHED)
     return book, batch
 
 
@@ -118,7 +118,7 @@ def test_a_plan_is_taken_on_by_pool() -> None:
     assert book.since("a") == at(3)
     assert book.claim("x") == wanting("x", pool="other")
     assert book.batch(batches[0].id) is batches[0]
-    assert book.move(("b", "x"), Event.FLUSHED) == (WriteClaim(name="b"), WriteClaim(name="x"))
+    assert book.move(("b", "x"), LaunchEvent.FLUSHED) == (WriteClaim(name="b"), WriteClaim(name="x"))
 
 
 def test_a_batch_is_ready_when_all_of_it_is_written() -> None:
@@ -133,7 +133,7 @@ def test_a_claim_that_cannot_be_written_is_not_waited_for() -> None:
     book, batch = writing(wanting("a"), wanting("b"))
     book.written("a", wanting("a", version=1))
     refused = WriteClaim(name="b")
-    book.move(book.about(refused), Event.REFUSED)
+    book.move(book.about(refused), LaunchEvent.REFUSED)
 
     assert book.give_over(refused) == (PrepareBatch(batch=batch.id),)
     assert book.give_over(refused) == ()

@@ -12,10 +12,10 @@ from treenail.domain.launch.launch_steps import CallFleet, MarkClaim, WriteClaim
 from treenail.domain.launch.launch_table import (
     STEPS,
     TABLE,
-    Event,
     ImpossibleEventError,
+    LaunchEvent,
+    LaunchState,
     Member,
-    State,
     after,
     failure_of,
 )
@@ -29,12 +29,12 @@ from treenail.domain.model.errors import (
 )
 
 PAGE = Path(__file__).parents[3] / "docs" / "architecture.md"
-BEGINNINGS = {State.PLANNED, State.LEFT}
-ENDS = {State.LAUNCHED, State.FAILED, State.UNWRITTEN, State.LET_BE}
+BEGINNINGS = {LaunchState.PLANNED, LaunchState.LEFT}
+ENDS = {LaunchState.LAUNCHED, LaunchState.FAILED, LaunchState.UNWRITTEN, LaunchState.LET_BE}
 WHO = Member("a", "default/0", "5f1e")
 
 
-def step(state: State) -> str:
+def step(state: LaunchState) -> str:
     return type(STEPS[state](WHO)).__name__ if state in STEPS else ""
 
 
@@ -56,9 +56,9 @@ def test_the_page_shows_the_table_that_launches_run_by() -> None:
     assert shown == table()
 
 
-def onward(*states: State) -> set[State]:
+def onward(*states: LaunchState) -> set[LaunchState]:
     """Return the states that may follow, these included."""
-    seen, new = set[State](), set(states)
+    seen, new = set[LaunchState](), set(states)
     while new:
         seen |= new
         new = {then for state in new for then in TABLE.get(state, {}).values()} - seen
@@ -66,28 +66,28 @@ def onward(*states: State) -> set[State]:
 
 
 def test_every_state_is_reached_and_has_a_way_to_an_instance_or_is_an_end() -> None:
-    assert onward(*BEGINNINGS) == set(State)
-    assert set(State) - set(TABLE) == ENDS
+    assert onward(*BEGINNINGS) == set(LaunchState)
+    assert set(LaunchState) - set(TABLE) == ENDS
     for state in TABLE:
-        assert State.LAUNCHED in onward(state), state
+        assert LaunchState.LAUNCHED in onward(state), state
 
 
 def test_every_event_leads_somewhere() -> None:
-    assert {event for row in TABLE.values() for event in row} == set(Event)
+    assert {event for row in TABLE.values() for event in row} == set(LaunchEvent)
 
 
 def test_in_a_state_with_a_step_that_may_fail_any_way() -> None:
     """Only a claim that is changed by others is marked again instead of being in conflict."""
-    failures = {Event.REFUSED, Event.MISSING, Event.CONFLICT, Event.UNANSWERED}
+    failures = {LaunchEvent.REFUSED, LaunchEvent.MISSING, LaunchEvent.CONFLICT, LaunchEvent.UNANSWERED}
 
-    for state in State:
+    for state in LaunchState:
         shown = failures & set(TABLE.get(state, {}))
-        marking = {Event.CONFLICT} if state is State.MARKING else set[Event]()
+        marking = {LaunchEvent.CONFLICT} if state is LaunchState.MARKING else set[LaunchEvent]()
         assert shown == (failures - marking if state in STEPS else set()), state
 
 
-@given(st.sampled_from(State), st.lists(st.sampled_from(Event)))
-def test_no_sequence_of_events_leaves_the_table(state: State, events: list[Event]) -> None:
+@given(st.sampled_from(LaunchState), st.lists(st.sampled_from(LaunchEvent)))
+def test_no_sequence_of_events_leaves_the_table(state: LaunchState, events: list[LaunchEvent]) -> None:
     for event in events:
         row = TABLE.get(state, {})
         if event in row:
@@ -101,18 +101,20 @@ def test_no_sequence_of_events_leaves_the_table(state: State, events: list[Event
 @pytest.mark.parametrize(
     ("error", "event"),
     [
-        (InvalidError("no"), Event.REFUSED),
-        (NodeClassNotReadyError("no subnets"), Event.REFUSED),
-        (NotFoundError("gone"), Event.MISSING),
-        (ConflictError("changed"), Event.CONFLICT),
-        (UnavailableError("away"), Event.UNANSWERED),
-        (TooManyRequestsError("slow down"), Event.UNANSWERED),
+        (InvalidError("no"), LaunchEvent.REFUSED),
+        (NodeClassNotReadyError("no subnets"), LaunchEvent.REFUSED),
+        (NotFoundError("gone"), LaunchEvent.MISSING),
+        (ConflictError("changed"), LaunchEvent.CONFLICT),
+        (UnavailableError("away"), LaunchEvent.UNANSWERED),
+        (TooManyRequestsError("slow down"), LaunchEvent.UNANSWERED),
     ],
 )
-def test_a_step_fails_as_its_error_says(error: Exception, event: Event) -> None:
+def test_a_step_fails_as_its_error_says(error: Exception, event: LaunchEvent) -> None:
     assert failure_of(WriteClaim(name="a"), error) is event
     assert failure_of(CallFleet(token=WHO.token), error) is event
 
 
 def test_a_claim_that_somebody_changed_is_marked_again() -> None:
-    assert failure_of(MarkClaim(name="a", token=WHO.token), ConflictError("changed")) is Event.UNANSWERED
+    changed = ConflictError("changed")
+
+    assert failure_of(MarkClaim(name="a", token=WHO.token), changed) is LaunchEvent.UNANSWERED

@@ -34,12 +34,12 @@ from treenail.domain.termination.drain import (
     Terminate,
     note_done,
 )
-from treenail.domain.termination.drain_table import TABLE, Facts, Row, State, find_row
+from treenail.domain.termination.drain_table import TABLE, DrainState, Facts, Row, find_row
 from treenail.domain.termination.leaving import Leaving
 from treenail.domain.termination.moving_out import MoveOut
 
 PAGE = Path(__file__).parents[3] / "docs" / "architecture.md"
-ENDS = {State.STAYS, State.GONE}
+ENDS = {DrainState.STAYS, DrainState.GONE}
 # More steps than a drain takes.
 MANY = 60
 
@@ -68,13 +68,13 @@ def test_the_page_shows_the_table_that_drains_run_by() -> None:
     assert shown == table()
 
 
-def rows(state: State) -> list[Row]:
+def rows(state: DrainState) -> list[Row]:
     return [row for row in TABLE if row.state is state]
 
 
-def onward(state: State, *, silently: bool = False) -> set[State]:
+def onward(state: DrainState, *, silently: bool = False) -> set[DrainState]:
     """Return the states that may follow, itself included; `silently`: those to which no step leads."""
-    seen, new = set[State](), {state}
+    seen, new = set[DrainState](), {state}
     while new:
         seen |= new
         new = {r.then for s in new for r in rows(s) if not (silently and steps(r))} - seen
@@ -82,14 +82,14 @@ def onward(state: State, *, silently: bool = False) -> set[State]:
 
 
 def test_every_state_is_reached_and_has_a_way_out() -> None:
-    assert onward(State.TOLD) == set(State)
-    for state in set(State) - ENDS:
+    assert onward(DrainState.TOLD) == set(DrainState)
+    for state in set(DrainState) - ENDS:
         assert onward(state) & ENDS, state
     assert not any(rows(state) for state in ENDS)
 
 
-@pytest.mark.parametrize("state", [state for state in State if state not in ENDS])
-def test_every_state_says_what_is_done_where_nothing_else_holds(state: State) -> None:
+@pytest.mark.parametrize("state", [state for state in DrainState if state not in ENDS])
+def test_every_state_says_what_is_done_where_nothing_else_holds(state: DrainState) -> None:
     assert rows(state)[-1].where == "otherwise"
     assert [row.where for row in rows(state)].count("otherwise") == 1
 
@@ -101,7 +101,7 @@ class Drain:
         self.view, self.leaving, self.now = there, state, START
         self.pods = tuple(bound_pod(f"p{n}", "node-c1") for n in range(pods))
         self.machine, self.attached, self.bought = True, frozenset({"pv-1"}), False
-        self.end: State | None = None
+        self.end: DrainState | None = None
 
     def look(self) -> tuple[Row, Step]:
         return find_row(Facts(self.view, self.pods, self.leaving, self.now))
