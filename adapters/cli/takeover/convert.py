@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Final
@@ -11,7 +13,8 @@ import typer
 from treenail.adapters.cli.convert import ApiVersion
 from treenail.adapters.cli.kubeconfig import Context, Kubeconfig, connect
 from treenail.adapters.cli.problems import BadInputError
-from treenail.domain.model.errors import ConflictError, PortError
+from treenail.domain.model.backoff import Backoff, Retries
+from treenail.domain.model.errors import ConflictError, PortError, UnavailableError
 
 if TYPE_CHECKING:  # the library for it takes a third of a second to import
     from treenail.adapters.kubernetes.api_calls import Sender
@@ -20,6 +23,9 @@ if TYPE_CHECKING:  # the library for it takes a third of a second to import
 _WRITES_PER_SECOND: Final = 50
 # Every API server takes note by itself of the version that objects are stored in from now on.
 _NOTICED_SECONDS: Final = 5.0
+# It serves the kinds of a definition anew when that has changed, and answers nobody about them meanwhile.
+_BACKOFF: Final = Backoff(first=1.0, longest=10.0)
+_TRIES: Final = 5
 
 
 def convert(
@@ -42,7 +48,7 @@ def convert(
     except NotConnectedError as error:
         raise BadInputError(str(error)) from None
     try:
-        well = Conversion(connection, to.value, dry_run=dry_run).run()
+        well = Conversion(connection, to.value, dry_run=dry_run).run_until_answered()
     except ConflictError as error:
         typer.echo(f"changed by others meanwhile, run it again: {error}")
         well = False
@@ -71,6 +77,21 @@ class Conversion:
         self._migration = StorageMigration(calls, log=_say, wait=self._wait, dry_run=dry_run)
         self._to = to
         self._dry_run = dry_run
+
+    def run_until_answered(self) -> bool:
+        """Do the same as `run`, again a few times where the API server cannot answer for a while.
+
+        Raises:
+            PortError: it could not the last time.
+        """
+        retries = Retries(_BACKOFF, random.uniform)
+        for _ in range(_TRIES - 1):
+            try:
+                return self.run()
+            except (ConflictError, UnavailableError) as error:
+                sys.stderr.write(f"treenail: tried again: {error}\n")
+                self._wait(retries.failed())
+        return self.run()
 
     def run(self) -> bool:
         """Return whether all of it is done, or would be."""

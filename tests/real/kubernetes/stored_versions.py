@@ -49,7 +49,10 @@ def killed_after(plane: ControlPlane, enough: Callable[[int], bool], to: str = "
     """Run `treenail takeover convert`, and end it by kill -9 when enough NodePools are written anew."""
     with subprocess.Popen(_command(plane, to), stdout=subprocess.DEVNULL) as process:  # noqa: S603
         try:
-            eventually(lambda: enough(pools_stored_in(plane, to)), "too few are written anew")
+            eventually(
+                lambda: process.poll() is not None or enough(pools_stored_in(plane, to)),
+                lambda: f"{pools_stored_in(plane, to)} are in {to}",
+            )
         finally:
             process.kill()
     done = pools_stored_in(plane, to)

@@ -8,7 +8,7 @@ from tests.adapters.controller.webhook.scripted import Server, definition_path
 from treenail.adapters.cli.takeover.convert import Conversion
 from treenail.adapters.kubernetes.definitions import CONVERTED
 from treenail.adapters.kubernetes.resources import NODE_CLAIM, NODE_POOL
-from treenail.domain.model.errors import InvalidError, UnavailableError
+from treenail.domain.model.errors import ConflictError, InvalidError, UnavailableError
 
 
 @pytest.fixture
@@ -155,6 +155,30 @@ def test_one_that_is_deleted_meanwhile_is_no_trouble(server: Server) -> None:
 
     assert convert(server)
     assert stored(server) == ["v1"]
+
+
+def test_what_cannot_be_answered_for_a_while_is_tried_again(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reinitializing = UnavailableError("storage is (re)initializing")
+    server.refusals[NODE_POOL.path()] = [reinitializing] * 2
+    server.refusals[definition_path(NODE_POOL)] = [ConflictError("it was changed")]
+    pauses: list[float] = []
+
+    def wait(seconds: float) -> bool:
+        pauses.append(seconds)
+        return False
+
+    assert Conversion(server, "v1", dry_run=False, wait=wait).run_until_answered()
+
+    assert stored(server) == ["v1"]
+    assert capsys.readouterr().err.count("tried again: ") == 3
+    assert len([one for one in pauses if one > 0.1]) == 3
+
+    server.define(NODE_POOL, stored=("v1beta1", "v1"))
+    server.refusals[NODE_POOL.path()] = [reinitializing] * 5
+    with pytest.raises(UnavailableError):
+        Conversion(server, "v1", dry_run=False, wait=wait).run_until_answered()
 
 
 def test_nothing_is_noted_where_nobody_answers(server: Server) -> None:
