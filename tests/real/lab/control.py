@@ -27,6 +27,7 @@ class Control:
             "estate": lambda: asdict(lab.estate),
             "calls": lambda: dict(lab.calls),
             "called-by-treenail": self._called_by_treenail,
+            "changes": lambda: list(lab.changes),
             "errors": lambda: list(lab.errors),
             "forget-errors": lab.errors.clear,
             "fault": faults.add,

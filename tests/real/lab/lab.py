@@ -122,6 +122,13 @@ class Lab:
         """Return what Treenail's clients, and no others, called since this was last asked."""
         return list(self._control("called-by-treenail"))
 
+    def changes(self) -> list[tuple[float, str, str]]:
+        """Return the calls that changed something, of clients named by AWS_SDK_UA_APP_ID, since the reset.
+
+        Each is (when it came in monotonic seconds, the client's name, the action).
+        """
+        return [(at, name, action) for at, name, action in self._control("changes")]
+
     def spot_price(self, instance_type: str, zone: str) -> float | None:
         """Return what spot costs, in $/h."""
         return self._number("spot-price-of", instance_type=instance_type, zone=zone)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
 import threading
 import time
@@ -42,6 +43,8 @@ from tests.real.lab.world import World
 CONTROL: Final = "/_lab/"
 # What our clients call themselves, beside botocore's name.
 _TREENAIL: Final = "treenail"
+_APP: Final = re.compile(r"\bapp/([\w-]+)")
+_LOOK_UPS: Final = ("Describe", "GET ", "Get", "List", "Receive")
 # Their answers never change, and are slow to make: they are made once.
 _LASTING: Final = ("DescribeInstanceTypes", "DescribeInstanceTypeOfferings")
 _FINE: Final = 200
@@ -73,6 +76,8 @@ class Laboratory:
         self.calls: Counter[str] = Counter()
         # What Treenail's own clients called, since anybody asked.
         self.called_by_treenail: dict[str, None] = {}
+        # When (monotonic seconds), by which client that has a name, and what: calls that change something.
+        self.changes: list[tuple[float, str, str]] = []
         self.errors: list[str] = []
         # moto goes through its instances while they change. So there is one call to EC2 at a time, which also
         # keeps two fleets from taking the last instance of a pool.
@@ -111,6 +116,7 @@ class Laboratory:
         moto_api_backend.reset()
         with self._counting:
             self.calls.clear()
+            self.changes.clear()
         s = self.settings
         self.estate = lay_out(s.region, s.cluster, kubernetes=s.kubernetes, endpoint=s.endpoint)
 
@@ -121,8 +127,11 @@ class Laboratory:
         call = Call.of(environ)
         with self._counting:
             self.calls[f"{call.service}:{call.action}"] += 1
-            if _TREENAIL in environ.get("HTTP_USER_AGENT", ""):
+            agent = environ.get("HTTP_USER_AGENT", "")
+            if _TREENAIL in agent:
                 self.called_by_treenail[f"{call.service}:{call.action}"] = None
+            if (named := _APP.search(agent)) and not call.action.startswith(_LOOK_UPS):
+                self.changes.append((time.monotonic(), named[1], call.action))
         fault = self.faults.of(call)
         if fault is None:
             return self._serve(call, environ, start)

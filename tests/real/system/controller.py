@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -28,7 +28,13 @@ _LOOK_EVERY: Final = 0.1
 class Controller:
     """`treenail controller` with the given environment. Use it as a context manager: it is started then."""
 
-    def __init__(self, env: Mapping[str, str], *, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        env: Mapping[str, str],
+        *,
+        folder: Path | None = None,
+        program: Sequence[str | Path] = (TREENAIL,),
+    ) -> None:
         free = free_ports(2)
         self.metrics_port = int(env.get("METRICS_PORT", free[0]))
         self.health_port = int(env.get("HEALTH_PROBE_PORT", free[1]))
@@ -36,7 +42,7 @@ class Controller:
         state = self._processes.folder / "state"
         self._program = Program(
             name=NAME,
-            command=[TREENAIL, "controller"],
+            command=[*program, "controller"],
             ready=self._ready,
             env={
                 "METRICS_PORT": str(self.metrics_port),
@@ -70,6 +76,14 @@ class Controller:
     def kill(self) -> None:
         """End it as by `kill -9`."""
         self._processes.stop(NAME, grace=0)
+
+    def freeze(self) -> None:
+        """Let it stand still, as by `kill -STOP`."""
+        self._processes.pause(NAME)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self._processes.go_on(NAME)
 
     def stop(self) -> None:
         """Ask it to end, as a kubelet does."""

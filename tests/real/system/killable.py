@@ -21,7 +21,7 @@ from tests.real.system.scene import Scene, machines
 # A message that nobody has dealt with comes again after half a minute; a launch whose call cannot be made
 # again is looked for after one.
 WITHIN: Final = 120.0
-_BOOT_SECONDS: Final = 1.0
+BOOT_SECONDS: Final = 1.0
 # A call to EC2 is held for two seconds, and a request until somebody has seen it.
 _LOOK_EVERY: Final = 0.02
 
@@ -49,7 +49,7 @@ def killable(grounds: Grounds, **env: str) -> Iterator[tuple[Scene, Checkpoint]]
         scene = Scene(grounds.plane, lab, grounds.jaeger, KUBECONFIG=str(checkpoint.kubeconfig), **env)
         scene.cluster.install()
         try:
-            with scene.controller, machines(scene, boot_seconds=_BOOT_SECONDS):
+            with scene.controller, machines(scene, boot_seconds=BOOT_SECONDS):
                 yield scene, checkpoint
         finally:
             scene.cluster.clear()

@@ -174,3 +174,32 @@ def _moment(seed: int, exact: Sequence[Moment]) -> Moment:
         return AfterDecision(round(Random(seed).uniform(0, _WHOLE_SECONDS), 3))
     turn = seed - 1 - seed // _RANDOM_EVERY
     return exact[turn % len(exact)]
+
+
+_EVICTED: Final = around("the first eviction", "POST", "/eviction$")
+_TERMINATED: Final = AtCall("TerminateInstances is on its way", ("TerminateInstances",))
+_FREED: Final = around("the node's finalizer", "PATCH", _NODE, "deleteFromPrimitiveList/finalizers")
+# Launches, bindings and drains in turns; of each, whether a machine leaves then.
+_OF_LEADERS: Final[tuple[tuple[Moment, bool], ...]] = (
+    (BUYING, False),
+    (_EVICTED[1], True),
+    (_FOURTH_BINDING[0], False),
+    (_SECOND_MARK[1], False),
+    (_TERMINATED, True),
+    (_LOST_ANSWER, False),
+    (_SECOND_CLAIM[0], False),
+    (_FREED[0], True),
+    (_EARLY_NODE[0], False),
+    (_FIRST_ID[0], False),
+    (_EVICTED[0], True),
+    (_FIRST_BINDING[1], False),
+    (_LAUNCH, False),
+    (_FREED[1], True),
+    (_FIRST_CLAIM[1], False),
+    (_LABELS[1], False),
+)
+
+
+def lost_moment(seed: int) -> tuple[Moment, bool]:
+    """Return at which moment the leader is lost, by seed (from 1 on), and whether a machine leaves then."""
+    return _OF_LEADERS[(seed - 1) % len(_OF_LEADERS)]

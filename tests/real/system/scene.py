@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 from tests.real.lab.joiner import Joiner
@@ -12,7 +13,7 @@ from tests.real.lab.lab import Lab
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.jaeger import Jaeger
 from tests.real.system.cluster import Cluster
-from tests.real.system.controller import Controller
+from tests.real.system.controller import TREENAIL, Controller
 from treenail.adapters.kubernetes.connection import Connection
 
 SERVICE: Final = "treenail"
@@ -28,6 +29,7 @@ class Scene:
         jaeger: Jaeger | None,
         controller: Controller | None = None,
         /,
+        program: Sequence[str | Path] = (TREENAIL,),
         **env: str,
     ) -> None:
         """Without a `controller`, one is made that is told where everything is, and `env` beside."""
@@ -44,7 +46,8 @@ class Scene:
                 "INTERRUPTION_QUEUE": lab.estate["queue_url"].rpartition("/")[2],
                 **({"OTEL_EXPORTER_OTLP_ENDPOINT": jaeger.otlp_http} if jaeger is not None else {}),
                 **env,
-            }
+            },
+            program=program,
         )
 
     def instances(self) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ import pytest
 from treenail.adapters.controller.webhook.server import ConversionServer
 from treenail.adapters.controller.webhook.webhook import Webhook, address_of
 from treenail.adapters.settings.sources import read_settings
-from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.errors import NotLeadingError, UnavailableError
 
 SECONDS = 20.0
 
@@ -56,6 +56,26 @@ def test_a_turn_that_fails_is_told_of_and_tried_again() -> None:
     webhook.stop()
 
     assert said == ["webhook upkeep failed"] * 2
+    assert defects == []
+
+
+def test_a_replica_that_does_not_lead_leaves_writing_to_the_leader_and_looks_again() -> None:
+    turns: list[int] = []
+    well = threading.Event()
+
+    def turn() -> bool:
+        turns.append(1)
+        if len(turns) < 3:
+            raise NotLeadingError("not now")
+        well.set()
+        return True
+
+    said, defects, webhook = turned(turn)
+    webhook.start()
+    assert well.wait(SECONDS)
+    webhook.stop()
+
+    assert said == []
     assert defects == []
 
 

@@ -1,0 +1,205 @@
+"""Three replicas of the controller, each with its own way to the API server, of which the leader is lost."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from tests.real.kubernetes.faults import Fault
+from tests.real.system.checkpoint import Checkpoint
+from tests.real.system.cluster import ROOT
+from tests.real.system.controller import TREENAIL, eventually
+from tests.real.system.killable import BOOT_SECONDS, Grounds
+from tests.real.system.killing import Killing
+from tests.real.system.quick_lease import TIMING
+from tests.real.system.scene import Scene, machines
+from treenail.domain.leadership.lease import LeaseTiming
+
+_COUNT: Final = 3
+_LEASES: Final = "/leases"
+_LEASE: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/karpenter-leader-election"
+# What a takeover may take beyond the lease; where the lease is a short one, what else the machine does counts
+# for more.
+_BEYOND_SECONDS: Final = 3.0
+_BEYOND_SHORT_SECONDS: Final = 10.0
+_END_SECONDS: Final = 30.0
+_QUICK: Final = (sys.executable, "-m", "tests.real.system.quick_lease")
+
+
+@dataclass(slots=True)
+class Replica:
+    """One replica: its scene, whose controller it is, and when (monotonic) each of its lives began."""
+
+    name: str
+    scene: Scene
+    checkpoint: Checkpoint
+    born: list[float] = field(default_factory=list)
+
+    def start(self) -> None:
+        """Begin a life. It is not waited for until it knows the cluster."""
+        self.born.append(time.monotonic())
+        self.scene.controller.start(wait=False)
+
+    @property
+    def identities(self) -> set[str]:
+        """By what names it led, over all its lives."""
+        return {line["identity"] for line in self.scene.controller.said("this replica leads")}
+
+    def writes(self) -> list[tuple[float, str]]:
+        """Return when, and in which of its lives, it sent something that changes the cluster."""
+        asked = self.checkpoint.asked()
+        return [(a.at, self.life(a.at)) for a in asked if a.is_write and _LEASES not in a.path]
+
+    def life(self, at: float) -> str:
+        return f"{self.name}/{sum(born <= at for born in self.born)}"
+
+
+class Replicas:
+    """The three, and what is done to the one that leads. Each way returns once the next one leads."""
+
+    def __init__(self, replicas: Sequence[Replica], timing: LeaseTiming) -> None:
+        self.replicas = tuple(replicas)
+        self.timing = timing
+
+    def leader(self) -> Replica:
+        """Return the one that the lease names, once there is one."""
+        eventually(lambda: self._leading() is not None, "nobody leads", within=60)
+        leading = self._leading()
+        assert leading is not None
+        return leading
+
+    def _leading(self) -> Replica | None:
+        plane = self.replicas[0].scene.cluster.plane
+        holder = plane.request("GET", _LEASE)[1].get("spec", {}).get("holderIdentity", "")
+        there = [r for r in self.replicas if r.scene.controller.running and holder in r.identities]
+        return there[0] if there else None
+
+    def kill(self) -> float:
+        """End the leader as by `kill -9`; return how many seconds nobody led."""
+        leader = self.leader()
+        leader.scene.controller.kill()
+        took = self._taken_over(leader)
+        leader.start()
+        return took
+
+    def freeze(self) -> float:
+        """Stop the leader for longer than its lease, and let it go on; it must end by itself."""
+        leader = self.leader()
+        leader.scene.controller.freeze()
+        took = self._taken_over(leader)
+        leader.scene.controller.thaw()
+        self._ends(leader)
+        leader.start()
+        return took
+
+    def cut_off(self) -> float:
+        """Let the leader alone not reach the API server; it must end by itself before another leads."""
+        leader = self.leader()
+        with leader.checkpoint.fault(Fault(status=503)):
+            leader.checkpoint.cut_watches()
+            took = self._taken_over(leader)
+            assert not leader.scene.controller.running, "it lives though it lost its lease"
+        self._ends(leader)
+        leader.start()
+        return took
+
+    def _taken_over(self, lost: Replica) -> float:
+        return eventually(
+            lambda: self._leading() not in (None, lost),
+            lambda: f"nobody took over from {lost.name}",
+            within=self.timing.lease + (_BEYOND_SHORT_SECONDS if self.timing is TIMING else _BEYOND_SECONDS),
+        )
+
+    def _ends(self, replica: Replica) -> None:
+        eventually(lambda: not replica.scene.controller.running, f"{replica.name} lives", within=_END_SECONDS)
+        assert replica.scene.controller.said("is lost"), replica.scene.controller.last_lines()
+        replica.scene.controller.kill()
+
+    # --- what must hold
+
+    def expect_one_at_a_time(self) -> int:
+        """Check that none began anything after another had: to the API server, EC2, IAM or SQS.
+
+        Return how many lives of replicas acted.
+        """
+        lives = [write for replica in self.replicas for write in replica.writes()]
+        by_name = {replica.name: replica for replica in self.replicas}
+        changes = self.replicas[0].scene.lab.changes()
+        lives += [(at, by_name[name].life(at)) for at, name, _ in changes]
+        turns = [life for life, _ in groupby(sorted(lives), key=lambda write: write[1])]
+        assert len(turns) == len(set(turns)), f"two acted at once: {turns}"
+        return len(turns)
+
+
+class Losing(Killing):
+    """A cluster whose leader is lost again and again, seen through whichever replica leads."""
+
+    def __init__(self, replicas: Replicas) -> None:
+        self.replicas = replicas
+        leader = replicas.leader()
+        super().__init__(leader.scene, leader.checkpoint)
+
+    def follow(self) -> None:
+        """Look through the replica that leads now."""
+        leader = self.replicas.leader()
+        self.scene, self.checkpoint = leader.scene, leader.checkpoint
+
+    def delete_claim(self) -> None:
+        """Have the machine of a claim leave, which runs by then, and another bought in its place."""
+        claim = self.scene.cluster.claims()[0]
+        self.scene.cluster.delete(claim["apiVersion"], claim["kind"], claim["metadata"]["name"])
+        self.replaced += 1
+
+
+@contextmanager
+def losing(grounds: Grounds, *, quick: bool, **env: str) -> Iterator[Losing]:
+    """Have three replicas, and machines that join. At the end all must go by itself."""
+    lab = grounds.lab
+    lab.reset()
+    timing, program = (TIMING, _QUICK) if quick else (LeaseTiming(), (TREENAIL,))
+    with ExitStack() as opened:
+        replicas: list[Replica] = []
+        for number in range(_COUNT):
+            folder = grounds.folder / f"replica-{number}"
+            folder.mkdir()
+            checkpoint = opened.enter_context(Checkpoint(grounds.plane, folder))
+            replicas.append(_replica(grounds, checkpoint, f"replica-{number}", program, env))
+        scene = replicas[0].scene
+        scene.cluster.install()
+        opened.callback(scene.cluster.clear)
+        for replica in replicas:
+            opened.callback(replica.scene.controller.__exit__)
+            replica.start()
+        for replica in replicas:
+            replica.scene.controller.wait()
+        opened.enter_context(machines(scene, boot_seconds=BOOT_SECONDS))
+        there = Losing(Replicas(replicas, timing))
+        there.begin()
+        yield there
+        there.follow()
+        there.expect_nothing_left()
+        there.replicas.expect_one_at_a_time()
+    lab.check()
+
+
+def _replica(
+    grounds: Grounds, checkpoint: Checkpoint, name: str, program: Sequence[str | Path], env: dict[str, str]
+) -> Replica:
+    scene = Scene(
+        grounds.plane,
+        grounds.lab,
+        grounds.jaeger,
+        program=program,
+        KUBECONFIG=str(checkpoint.kubeconfig),
+        DISABLE_LEADER_ELECTION="false",
+        AWS_SDK_UA_APP_ID=name,
+        PYTHONPATH=f"{ROOT / '.dev'}:{ROOT}",
+        **env,
+    )
+    return Replica(name, scene, checkpoint)
