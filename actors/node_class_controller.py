@@ -19,7 +19,7 @@ from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref, TaskKey
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter
 from treenail.domain.status.discoveries import Discoveries
-from treenail.domain.status.node_class_keeping import NodeClassBook, about, users_of, waiting_event
+from treenail.domain.status.node_class_book import NodeClassBook, about, users_of, waiting_event
 
 # The cloud sends no changes, so it is polled: more often while something is missing.
 _LOOK_SECONDS: Final = 300.0

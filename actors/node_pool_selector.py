@@ -13,13 +13,13 @@ from treenail.domain.cluster.planning import PackRequested, SnapshotTaken
 from treenail.domain.cluster.refused_pods import MoreToBuy
 from treenail.domain.launch.launching import CapacityRanOut, LaunchFailed
 from treenail.domain.launch.unavailable_offerings import UNAVAILABLE_SECONDS, unavailable_offerings
+from treenail.domain.model.catalogue_keys import CatalogueKey, OfferingKey, catalogue_key, sell_alike
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.observed_capacity import AllocatableObserved, CapacityObserved, MemoryObserved
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
-from treenail.domain.model.selection import CatalogueKey, OfferingKey, catalogue_key, sell_alike
 from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
 from treenail.domain.packing.reasons import Reason, Refusal
 from treenail.domain.ports import Cloud, VolumeCost

@@ -17,7 +17,7 @@ from treenail.domain.model.pods import Pod
 from treenail.domain.model.runtime import Ref
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.scheduling.binding_trace import BOUND_CLASS, BOUND_PODS, BindingLog
-from treenail.domain.scheduling.watching import PendingPods
+from treenail.domain.scheduling.pending_pods import PendingPods
 from treenail.domain.telemetry import metrics
 from treenail.domain.telemetry.span_attributes import CLAIM
 from treenail.domain.telemetry.tracing import Span

@@ -11,7 +11,7 @@ from cfnlint import api
 from cfnlint.config import ManualArgs
 
 from tests.cloudformation import TEMPLATE, controller_statements, listed, parts, template
-from treenail.domain.interruption import interruption
+from treenail.domain.interruption import message_parsing
 from treenail.domain.lifecycle import tagging
 from treenail.domain.model import labels
 from treenail.domain.model.fleets import CLUSTER_TAG
@@ -106,7 +106,7 @@ def test_each_kind_of_event_that_is_understood_is_sent_to_the_queue_and_no_other
         pattern = rule["EventPattern"]
         sent |= {(source, kind) for source in pattern["source"] for kind in pattern["detail-type"]}
 
-    assert sent == {(source, kind) for (_, source, kind), _ in interruption._READERS}
+    assert sent == {(source, kind) for (_, source, kind), _ in message_parsing._READERS}
 
 
 def test_the_queue_lets_every_rule_send_and_nobody_else() -> None:

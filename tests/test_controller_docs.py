@@ -6,8 +6,8 @@ from pathlib import Path
 from treenail.adapters.controller.failures import TOO_MANY, WITHIN
 from treenail.adapters.controller.liveness import STUCK_SECONDS
 from treenail.adapters.runtime.tasks import WORKERS
-from treenail.adapters.settings.karpenter_settings import IGNORED
 from treenail.adapters.settings.settings import VARIABLES
+from treenail.adapters.settings.unsupported_settings import IGNORED
 from treenail.adapters.solver.process import WorkerLimits
 from treenail.domain.telemetry.metrics import BY_NAME
 

@@ -10,7 +10,7 @@ from treenail.actors.cluster_state.change_publisher import ChangePublisher
 from treenail.actors.cluster_state.decision_recorder import DecisionRecorder
 from treenail.actors.cluster_state.interruptions import Interruptions
 from treenail.actors.cluster_state.proposal_judge import ProposalJudge
-from treenail.actors.cluster_state.second_tries import SecondTries
+from treenail.actors.cluster_state.refused_pod_retries import RefusedPodRetries
 from treenail.actors.cluster_state.subscribers import Subscribers
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.life_lines import tell_packing
@@ -26,10 +26,10 @@ from treenail.domain.cluster.cluster_facts import (
     PoolsSeen,
     Resynced,
 )
+from treenail.domain.cluster.freed_places import promise_freed_places
 from treenail.domain.cluster.other_controllers import OtherControllers
 from treenail.domain.cluster.planning import PlanDecided, SnapshotTaken
 from treenail.domain.cluster.refused_pods import MoreToBuy
-from treenail.domain.cluster.reseating import reseat
 from treenail.domain.cluster.restoring import restore_moving
 from treenail.domain.cluster.set_aside import SetAside
 from treenail.domain.disruption.disruption import (
@@ -108,7 +108,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._promises_watched: datetime | None = None
         self._aside = SetAside()
         self._launch_backoff = LaunchBackoff()
-        self._tries = SecondTries(model, subscribers.pod_watcher)
+        self._retries = RefusedPodRetries(model, subscribers.pod_watcher)
         self._look_at: float | None = None
         self._held_lately = ToldLately(runtime.timers.monotonic, seconds=_HELD_SECONDS)
         self._others = OtherControllers()
@@ -156,7 +156,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             case DisruptionEnded():
                 self._unmark(message.name)
             case MoreToBuy():
-                self._tries.buy(message, self._timers.monotonic())
+                self._retries.buy(message, self._timers.monotonic())
             case _Due() | _Look() | _PlanLost():
                 self._tick(message, now)
             case _:
@@ -165,7 +165,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._watch_promises(now)
         self._plan_next(now)
         self._watch_refused()
-        self._telemetry.gauge(metrics.UNSCHEDULABLE_PODS.name, len(self._tries), controller="provisioner")
+        self._telemetry.gauge(metrics.UNSCHEDULABLE_PODS.name, len(self._retries), controller="provisioner")
 
     def _tick(self, tick: _Due | _Look | _PlanLost, now: datetime) -> None:
         match tick:
@@ -174,7 +174,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 self._model.expire_promises(now)
             case _Look():
                 self._look_at = None
-                self._tries.look(self._timers.monotonic())
+                self._retries.look(self._timers.monotonic())
             case _PlanLost():
                 self._give_up(tick.decision)
 
@@ -238,9 +238,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if decision is None:
             return
         self.within(decision.context)
-        reseat(self._model)
+        promise_freed_places(self._model)
         self._tell(self._model.take_changes(), now)
-        whole = self._tries.part_of(
+        whole = self._retries.part_of(
             self._model.snapshot(now, self._judge.plan(decision)), self._timers.monotonic()
         )
         snapshot = part_of(whole, decision)
@@ -276,7 +276,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         for span in decision_spans(decided, committed, now):
             self._telemetry.record(span)
         chance = self._runtime.dice.uniform(0, 1)
-        self._tries.note(committed, self._timers.monotonic(), chance)
+        self._retries.note(committed, self._timers.monotonic(), chance)
         self._recorder.measure(decided, self._model)
         # Promises are sent before the plan: no actor may get a plan whose pods still seem to wait.
         self._tell(self._model.take_changes(), now)
@@ -344,7 +344,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
     def _tell(self, changes: Changes, now: datetime) -> None:
         if not changes:
             return
-        self._tries.apply(changes, self._timers.monotonic())
+        self._retries.apply(changes, self._timers.monotonic())
         self._publisher.publish(changes, now)
         if changes.views:
             self._interruptions.settle(changes.views)
@@ -358,7 +358,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self.later("promises", _Due(), seconds=max(0.0, (at - now).total_seconds()))
 
     def _watch_refused(self) -> None:
-        at = self._tries.look_at
+        at = self._retries.look_at
         if at is not None and at != self._look_at:
             self._look_at = at
             self.later("refused", _Look(), seconds=max(0.0, at - self._timers.monotonic()))

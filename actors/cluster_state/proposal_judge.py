@@ -22,7 +22,7 @@ from treenail.domain.disruption.disruption_candidates import (
     DisruptionCandidates,
     disruption_candidates,
 )
-from treenail.domain.disruption.giving_up import CHANGED, objection
+from treenail.domain.disruption.objections import CHANGED, objection
 from treenail.domain.disruption.retry_plan import retry_plan_for
 from treenail.domain.model.event_subjects import of_view
 from treenail.domain.model.runtime import Ref

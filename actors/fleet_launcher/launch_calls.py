@@ -19,6 +19,7 @@ from treenail.domain.launch.launch_steps import (
 )
 from treenail.domain.launch.launching import LaunchMark
 from treenail.domain.model import labels
+from treenail.domain.model.catalogue_keys import OfferingKey, mark_unavailable
 from treenail.domain.model.claim_conditions import after_launch
 from treenail.domain.model.claim_prices import write_price
 from treenail.domain.model.errors import AlreadyExistsError, InvalidError, NotFoundError
@@ -26,7 +27,6 @@ from treenail.domain.model.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.patches import ClaimPatch
 from treenail.domain.model.runtime import TaskKey
-from treenail.domain.model.selection import OfferingKey, mark_unavailable
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter
 
 R = TypeVar("R")

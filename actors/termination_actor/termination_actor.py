@@ -14,6 +14,7 @@ from treenail.actors.runtime.work_queue import Look, WorkQueue
 from treenail.actors.termination_actor.drain_calls import DrainCalls, cause_of, leaving_for
 from treenail.actors.termination_actor.ending_publisher import EndingPublisher
 from treenail.actors.termination_actor.ending_recorder import EndingRecorder
+from treenail.actors.termination_actor.evictions import Evictions
 from treenail.actors.termination_actor.gathered_ends import GatheredEnds, Together
 from treenail.actors.termination_actor.messages import (
     Did,
@@ -23,7 +24,6 @@ from treenail.actors.termination_actor.messages import (
     TakeTogether,
     Tick,
 )
-from treenail.actors.termination_actor.pod_mover import PodMover
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import (
     ClaimGivenUp,
@@ -101,7 +101,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._teller = EndingPublisher(runtime, writer)
         self._gathered = GatheredEnds()
         self._work = WorkQueue(self, Look)
-        self._mover = PodMover(calls, runtime.timers.monotonic)
+        self._evictions = Evictions(calls, runtime.timers.monotonic)
         self._take_at = math.inf
 
     def handle(self, message: TerminationInbox) -> None:
@@ -382,7 +382,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         for pod, seconds in step.delete:
             if state.hurry(pod.uid):
                 self.log("deleting pod as time is up", pod=pod.key, grace=seconds, cause=state.cause.value)
-        for pod, grace, call in self._mover.begin(step):
+        for pod, grace, call in self._evictions.begin(step):
             key = ("kubernetes", "pod", pod.uid)
             told = partial(MovedOut, name, pod, grace)
             self._tasks.run(key, call, self.carrying(), told, purpose=Purpose.INTERRUPTION)
@@ -390,7 +390,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._work.again(name, _EVICT_AGAIN_SECONDS)
 
     def _moved_out(self, moved: MovedOut) -> None:
-        error = self._mover.end(moved.pod.uid, moved.outcome)
+        error = self._evictions.end(moved.pod.uid, moved.outcome)
         self._teller.moved(self._view(moved.name), self._leaving.get(moved.name), moved, error)
         if error is not None:
             self.log("failed draining node", nodeclaim=moved.name, error=str(error))

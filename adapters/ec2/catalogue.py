@@ -16,7 +16,7 @@ from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import AmiFamily, Kubelet, NodeClass
 from treenail.domain.model.observed_capacity import NOTHING_OBSERVED, Sizes
 from treenail.domain.model.requirements import Requirements
-from treenail.domain.scheduling.shortages import with_room
+from treenail.domain.scheduling.capacity_shortfalls import with_room
 
 Zones = tuple[tuple[str, str], ...]
 

@@ -27,7 +27,7 @@ from treenail.domain.interruption.impairments import (
     Impairments,
     of_ending_reservations,
 )
-from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.interruption.message_parsing import InterruptionKind
 from treenail.domain.model.errors import InvalidError, PortError
 from treenail.domain.model.fleets import (
     CLUSTER_TAG,

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from treenail.adapters.api.amounts import dollars_an_hour
 from treenail.adapters.settings import values
-from treenail.adapters.settings.karpenter_settings import GATES
+from treenail.adapters.settings.unsupported_settings import GATES
 from treenail.domain.interruption.interruption_policy import Response
 from treenail.domain.packing.problem import (
     NODE_OVERHEAD_COST,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from treenail.adapters.settings.global_settings import place_of, variables_of, warnings_of
-from treenail.adapters.settings.karpenter_settings import ELECTION, FOLLOWED, GATES, IGNORED, REFUSED
 from treenail.adapters.settings.settings import VARIABLES, Settings, Variable
+from treenail.adapters.settings.unsupported_settings import ELECTION, FOLLOWED, GATES, IGNORED, REFUSED
 
 _NOTHING: Final[Mapping[str, str]] = {}
 

@@ -11,10 +11,10 @@ from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.disruption.budgets import BudgetBook
 from treenail.domain.disruption.disruption import PoolChanged
 from treenail.domain.disruption.disruption_candidates import DisruptionCandidate
-from treenail.domain.disruption.giving_up import CHANGED, objection
+from treenail.domain.disruption.objections import CHANGED, objection
 from treenail.domain.model.pods import Pod
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.scheduling.holding import Held, what_holds
+from treenail.domain.scheduling.revalidation import Held, what_holds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

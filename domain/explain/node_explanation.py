@@ -9,7 +9,7 @@ from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.emptiness import empty_since
 from treenail.domain.disruption.disruption import DisruptionProposed, allowed_disruptions
 from treenail.domain.disruption.expiry import expires_at, forceful
-from treenail.domain.disruption.giving_up import objection
+from treenail.domain.disruption.objections import objection
 from treenail.domain.explain.explanation import Statement, ago, named, origin, progress, what_is
 from treenail.domain.explain.unclear import unclear_of_node
 from treenail.domain.model import labels

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.interruption.message_parsing import InterruptionKind
 
 
 class Response(StrEnum):

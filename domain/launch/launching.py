@@ -10,6 +10,7 @@ from typing import Final
 
 from treenail.domain.launch.launch_options import LaunchOptions
 from treenail.domain.model import labels
+from treenail.domain.model.catalogue_keys import ALL_SPOT, OfferingKey
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.fleets import (
     CLUSTER_TAG,
@@ -24,7 +25,6 @@ from treenail.domain.model.fleets import (
 from treenail.domain.model.node_classes import NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim
-from treenail.domain.model.selection import ALL_SPOT, OfferingKey
 from treenail.domain.model.taints import UNREGISTERED
 
 # What a claim says of its launch, in place of a mark, when it is known to have come to nothing.

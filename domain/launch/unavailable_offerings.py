@@ -7,7 +7,7 @@ from typing import Final
 
 from cachetools import TTLCache
 
-from treenail.domain.model.selection import OfferingKey
+from treenail.domain.model.catalogue_keys import OfferingKey
 
 UNAVAILABLE_SECONDS: Final = 180.0
 _MOST: Final = 100_000

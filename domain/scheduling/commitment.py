@@ -13,8 +13,8 @@ from treenail.domain.model.event_subjects import place_name
 from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.template_hash import claim_stamps
-from treenail.domain.scheduling.holding import Held, HeldClaim, what_holds
 from treenail.domain.scheduling.new_claims import claim_for
+from treenail.domain.scheduling.revalidation import Held, HeldClaim, what_holds
 
 
 def commit(

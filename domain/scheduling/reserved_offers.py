@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from treenail.domain.model import labels
+from treenail.domain.model.catalogue_keys import OfferingKey, mark_unavailable
 from treenail.domain.model.instance_types import InstanceType, Offering
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.reservations import Reservation
 from treenail.domain.model.reserved_claims import InReservations
 from treenail.domain.model.resources import Resources
-from treenail.domain.model.selection import OfferingKey, mark_unavailable
 from treenail.domain.packing.problem import PoolOffer
 
 

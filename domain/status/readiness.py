@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from treenail.domain.cluster.cluster_facts import ObjectSetAside
+from treenail.domain.model.catalogue_keys import CatalogueKey
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.node_class_status import (
     IMAGES_READY,
@@ -16,7 +17,6 @@ from treenail.domain.model.node_class_status import (
 from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import Generation, NodePool
 from treenail.domain.model.nodes import READY, Condition, Status
-from treenail.domain.model.selection import CatalogueKey
 
 # As Karpenter calls them, and the reasons too: what looks at its pools finds the same at ours.
 VALIDATED: Final = "ValidationSucceeded"

@@ -11,12 +11,12 @@ from treenail.domain.cluster.planning import PackRequested
 from treenail.domain.cluster.refused_pods import MoreToBuy
 from treenail.domain.launch.launching import CapacityRanOut, LaunchFailed
 from treenail.domain.model import labels
+from treenail.domain.model.catalogue_keys import CatalogueKey
 from treenail.domain.model.errors import NodeClassNotReadyError, PortError, UnavailableError
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import DEFAULT_KUBELET, BlockDevice, Kubelet, NodeClass
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.requirements import Operator, Requirement, Requirements
-from treenail.domain.model.selection import CatalogueKey
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.packing.reasons import Reason, Refusal
 from treenail.domain.scheduling.nothing_to_buy import NothingToBuy

@@ -14,6 +14,7 @@ from treenail.actors.status_reporter import StatusReporter
 from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside, PoolsSeen
 from treenail.domain.cluster.set_aside import ObjectUnderstood
 from treenail.domain.lifecycle.lifecycle import NodeNeverCame, NodeRegistered
+from treenail.domain.model.catalogue_keys import CatalogueKey
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.errors import (
     ConflictError,
@@ -26,7 +27,6 @@ from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.node_class_status import NodeClassMeaning, NodeClassStatus, NodeClassStatusSeen
 from treenail.domain.model.node_classes import DEFAULT_KUBELET
 from treenail.domain.model.nodes import Condition, condition_of
-from treenail.domain.model.selection import CatalogueKey
 from treenail.domain.model.template_hash import HASH_VERSION, own_stamps
 from treenail.domain.scheduling.nothing_to_buy import NothingToBuy
 from treenail.domain.status.readiness import NodeClassChecked, NodeClassesWanted, ReadinessChanged

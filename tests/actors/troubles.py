@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from treenail.adapters.fake.cluster import ClusterSettings, FakeCluster
 from treenail.domain.interruption.impairments import Impairment, Impairments
-from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.interruption.message_parsing import InterruptionKind
 from treenail.domain.launch.launching import NOTHING_BOUGHT
 from treenail.domain.model import labels
 from treenail.domain.model.errors import InvalidError, NotFoundError, PortError

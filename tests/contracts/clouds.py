@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 
 from tests.adapters.fake.ec2.rig import ZONES, node_class
-from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.interruption.message_parsing import InterruptionKind
 from treenail.domain.model.node_classes import SelectorTerm
 from treenail.domain.ports import Cloud
 

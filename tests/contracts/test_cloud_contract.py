@@ -10,7 +10,7 @@ import pytest
 from tests.adapters.fake.ec2.rig import node_class, request
 from tests.contracts.clouds import LATER_KNOWN, NOWHERE, Setup, of_ec2
 from treenail.domain.interruption.impairments import Impairments
-from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.interruption.message_parsing import InterruptionKind
 from treenail.domain.model import labels
 from treenail.domain.model.errors import InvalidError, NodeClassNotReadyError, NotFoundError
 from treenail.domain.model.fleets import LAUNCH_TAG, InstanceState

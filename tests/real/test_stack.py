@@ -13,7 +13,7 @@ from tests.cloudformation import TEMPLATE, allowed_actions, listed
 from tests.real.lab.lab import Lab
 from tests.real.sqs.reader import Reader, until
 from treenail.adapters.sqs import SqsSettings
-from treenail.domain.interruption.interruption import InterruptionKind, parse_notice
+from treenail.domain.interruption.message_parsing import InterruptionKind, parse_notice
 
 CLUSTER = "stacked"
 PROVIDER = "oidc.eks.us-east-1.amazonaws.com/id/ABC"

@@ -11,8 +11,8 @@ from treenail.adapters.cli.takeover.estate import Estate, Tree
 from treenail.adapters.cli.takeover.findings import Finding, Verdict
 from treenail.adapters.settings.global_settings import IGNORED_KEYS, VARIABLES_OF_KEYS
 from treenail.adapters.settings.global_settings import NAME as GLOBAL_SETTINGS
-from treenail.adapters.settings.karpenter_settings import ELECTION, FOLLOWED, GATES, IGNORED, REFUSED
 from treenail.adapters.settings.settings import VARIABLES, Variable
+from treenail.adapters.settings.unsupported_settings import ELECTION, FOLLOWED, GATES, IGNORED, REFUSED
 
 _SECTION: Final = "settings"
 _NAME: Final = "app.kubernetes.io/name"

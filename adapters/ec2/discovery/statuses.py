@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from treenail.adapters.ec2.discovery.asking import Aws, matching
 from treenail.domain.interruption.impairments import Impairment
-from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.interruption.message_parsing import InterruptionKind
 
 if TYPE_CHECKING:  # the types of requests and answers are not there at run time
     from types_boto3_ec2.type_defs import (

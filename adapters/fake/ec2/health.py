@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from treenail.adapters.fake.ec2.region import Region
 from treenail.domain.interruption.impairments import Impairment, of_ending_reservations
-from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.interruption.message_parsing import InterruptionKind
 from treenail.domain.model.fleets import InstanceState
 
 

@@ -23,7 +23,7 @@ from treenail.domain.model.observed_capacity import ObservedCapacity
 from treenail.domain.model.resources import MEMORY, Resources
 from treenail.domain.model.runtime import Clock
 from treenail.domain.model.template_hash import sizing_hash
-from treenail.domain.scheduling.shortages import with_room
+from treenail.domain.scheduling.capacity_shortfalls import with_room
 
 _MOST_KEPT: Final = 32
 

@@ -27,7 +27,7 @@ from tests.adapters.ec2.discovery.account import ANY, Account
 from tests.adapters.ec2.launch.orders import node_class, request
 from tests.adapters.ec2.launch.test_fleet_call import RESOLVED, A, B
 from treenail.domain.interruption.impairments import OF_RESERVATIONS, OF_STATUSES
-from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.interruption.message_parsing import InterruptionKind
 from treenail.domain.model import labels
 from treenail.domain.model.errors import InvalidError, NodeClassNotReadyError, UnavailableError
 from treenail.domain.model.fleets import (

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from treenail.adapters.settings.global_settings import IGNORED_KEYS, VARIABLES_OF_KEYS
-from treenail.adapters.settings.karpenter_settings import REFUSED
 from treenail.adapters.settings.settings import VARIABLES
 from treenail.adapters.settings.sources import SettingError, read_settings
+from treenail.adapters.settings.unsupported_settings import REFUSED
 
 # As Karpenter's chart of v0.31 writes it.
 WRITTEN = {

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from treenail.adapters.settings.karpenter_settings import ELECTION, GATES, IGNORED, REFUSED
 from treenail.adapters.settings.settings import VARIABLES, CloudName, LogLevel
 from treenail.adapters.settings.sources import SettingError, read_settings
+from treenail.adapters.settings.unsupported_settings import ELECTION, GATES, IGNORED, REFUSED
 from treenail.domain.interruption.interruption_policy import Response
 from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy
 

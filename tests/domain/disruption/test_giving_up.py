@@ -10,7 +10,7 @@ from tests.builders import START, bound_pod, claim_of, node_class, node_of, node
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import Resynced
 from treenail.domain.disruption.disruption import DisruptionProposed
-from treenail.domain.disruption.giving_up import objection
+from treenail.domain.disruption.objections import objection
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.pod_budgets import PodDisruptionBudget

@@ -5,8 +5,8 @@ import pytest
 from tests.builders import node_class
 from treenail.domain.launch.launching import exhausted_offerings, launch_token
 from treenail.domain.model import labels
+from treenail.domain.model.catalogue_keys import ALL_SPOT
 from treenail.domain.model.fleets import NO_SPOT, FleetAnswer, FleetError, FleetRequest, Override
-from treenail.domain.model.selection import ALL_SPOT
 
 
 def request(*overrides: tuple[str, str]) -> FleetRequest:

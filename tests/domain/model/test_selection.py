@@ -6,10 +6,10 @@ import pytest
 
 from tests.builders import instance_type, node_class, node_pool
 from treenail.domain.model import labels
+from treenail.domain.model.catalogue_keys import ALL_SPOT, catalogue_key, mark_unavailable
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import Kubelet, NodeClass
 from treenail.domain.model.node_pools import NodePool
-from treenail.domain.model.selection import ALL_SPOT, catalogue_key, mark_unavailable
 
 LARGE = instance_type("m5.large", 2, price=0.1)
 XLARGE = instance_type("m5.xlarge", 4, price=0.2)

@@ -11,12 +11,12 @@ from treenail.domain.launch.launch_options import LaunchOptions, options
 from treenail.domain.launch.launching import exhausted_offerings, launches
 from treenail.domain.model import labels
 from treenail.domain.model.capacity_reservations import Count, with_reserved
+from treenail.domain.model.catalogue_keys import OfferingKey, mark_unavailable
 from treenail.domain.model.fleets import FleetAnswer, FleetError, FleetRequest
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import LAUNCHED, NodeClaim
 from treenail.domain.model.requirements import Operator, Requirement, Requirements
 from treenail.domain.model.reserved_claims import InReservations, in_reservations
-from treenail.domain.model.selection import OfferingKey, mark_unavailable
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.scheduling.reserved_offers import Stock
 

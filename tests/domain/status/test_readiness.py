@@ -6,12 +6,12 @@ import pytest
 
 from tests.builders import DEFAULT_CLASS, node_class, node_pool
 from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside
+from treenail.domain.model.catalogue_keys import CatalogueKey
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.node_class_status import IMAGES_READY, SUBNETS_READY, NodeClassStatus
 from treenail.domain.model.node_classes import DEFAULT_KUBELET, NodeClassRef
 from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.nodes import Condition, Status
-from treenail.domain.model.selection import CatalogueKey
 from treenail.domain.status.readiness import (
     NodeClassChecked,
     invalid,

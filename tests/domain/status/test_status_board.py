@@ -5,6 +5,7 @@ from dataclasses import replace
 from tests.builders import DEFAULT_CLASS, node_class, node_pool
 from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside, PoolsSeen
 from treenail.domain.cluster.set_aside import ObjectUnderstood
+from treenail.domain.model.catalogue_keys import CatalogueKey
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.node_class_status import (
     IMAGES_READY,
@@ -17,7 +18,6 @@ from treenail.domain.model.node_class_status import (
 from treenail.domain.model.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import Generation, NodePool
 from treenail.domain.model.nodes import Condition, Status
-from treenail.domain.model.selection import CatalogueKey
 from treenail.domain.status.readiness import NodeClassChecked
 from treenail.domain.status.status_board import Showing, StatusBoard
 

@@ -19,9 +19,9 @@ from tests.real.charts.rendering import (
     render,
 )
 from tests.real.parts.helm import Helm, HelmError
-from treenail.adapters.settings.karpenter_settings import ELECTION, IGNORED, REFUSED
 from treenail.adapters.settings.settings import VARIABLES
 from treenail.adapters.settings.sources import read_settings
+from treenail.adapters.settings.unsupported_settings import ELECTION, IGNORED, REFUSED
 
 MINIMAL: Final = VALUES["minimal"]
 # What the chart sets by values outside of `settings`, or a pod does not need.

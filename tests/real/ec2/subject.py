@@ -16,7 +16,7 @@ from treenail.adapters.ec2.live_catalogue import LiveCatalogue
 from treenail.adapters.ec2.resolved import Resolved
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
-from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.interruption.message_parsing import InterruptionKind
 from treenail.domain.model.capacity_reservations import with_reserved
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_class_status import NodeClassStatus

@@ -11,7 +11,7 @@ import pytest
 from tests.real.ec2.accounts import Account, node_class
 from tests.real.ec2.clouds import LaidOut, cloud_of, request
 from tests.real.lab.lab import Lab
-from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.interruption.message_parsing import InterruptionKind
 from treenail.domain.model import labels
 from treenail.domain.model.fleets import FleetRequest, Override
 from treenail.domain.model.node_classes import NodeClass, SelectorTerm

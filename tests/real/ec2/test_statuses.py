@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from tests.real.ec2.clouds import cloud_of, request
 from tests.real.lab.lab import Lab
-from treenail.domain.interruption.interruption import InterruptionKind
+from treenail.domain.interruption.message_parsing import InterruptionKind
 
 
 def test_events_that_are_over_or_concern_nobody_are_left_out(lab: Lab) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.real.lab.lab import Lab
 from tests.real.sqs.reader import Reader, threads, until
 from treenail.adapters.sqs import SqsSettings
-from treenail.domain.interruption.interruption import InterruptionKind, parse_notice
+from treenail.domain.interruption.message_parsing import InterruptionKind, parse_notice
 from treenail.domain.model.errors import UnavailableError
 
 MISSING = "AWS.SimpleQueueService.NonExistentQueue"

@@ -12,7 +12,7 @@ import pytest
 from tests.adapters.fake.ec2.rig import Rig, SmallCatalogue, request
 from tests.agenda import START, HeapAgenda
 from treenail.adapters.fake.ec2 import EC2Settings, EndCause, FakeEC2
-from treenail.domain.interruption.interruption import InterruptionKind, Notice, parse_notice
+from treenail.domain.interruption.message_parsing import InterruptionKind, Notice, parse_notice
 
 LOUD = EC2Settings(visible=(0, 0))
 

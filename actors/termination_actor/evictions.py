@@ -26,7 +26,7 @@ _MOST: Final = 100_000
 _WORTH_TELLING: Final = 5
 
 
-class PodMover:
+class Evictions:
     """Knows which pods are being asked to leave: each is asked once at a time, and not again too soon."""
 
     def __init__(self, calls: DrainCalls, monotonic: Callable[[], float]) -> None:

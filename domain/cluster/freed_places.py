@@ -9,7 +9,7 @@ from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.pods import PodSpec
 
 
-def reseat(model: ClusterModel) -> None:
+def promise_freed_places(model: ClusterModel) -> None:
     """Promise pods that wait the places that alike ones left on claims that are not launched yet.
 
     To the scheduler alike pods are one as good as another: it gives the first node that comes to any of

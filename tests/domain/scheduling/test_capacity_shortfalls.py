@@ -8,7 +8,7 @@ import pytest
 from tests.builders import instance_type
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.resources import Resources
-from treenail.domain.scheduling.shortages import with_room
+from treenail.domain.scheduling.capacity_shortfalls import with_room
 
 DISK, CPU, PODS = "ephemeral-storage", "cpu", "pods"
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treenail.domain.interruption.interruption import InterruptionKind, Notice, NoticeError, parse_notice
+from treenail.domain.interruption.message_parsing import InterruptionKind, Notice, NoticeError, parse_notice
 from treenail.domain.model.causes import Cause
 
 ID = "i-0b662ef9931388ba0"

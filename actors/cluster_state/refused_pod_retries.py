@@ -16,7 +16,7 @@ from treenail.domain.model.runtime import Ref
 _GATHERED_SECONDS: Final = 0.5
 
 
-class SecondTries:
+class RefusedPodRetries:
     """The part of the cluster state that knows which pods were refused, and when each is tried again.
 
     Owns what changed since it was last looked at for their sake. Tells the pod watcher `TryAgain`.

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import START, at, pending_pod
-from treenail.domain.scheduling.watching import PendingPods
+from treenail.domain.scheduling.pending_pods import PendingPods
 
 
 def room(*uids: str) -> PendingPods:
