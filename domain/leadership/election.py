@@ -1,4 +1,4 @@
-"""What one candidate concludes from a lease, and what it writes to win it or to keep it."""
+"""The election as one candidate sees it: conclusions from the lease, and writes to win or keep it."""
 
 from __future__ import annotations
 

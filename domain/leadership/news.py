@@ -1,4 +1,4 @@
-"""What is told of the lease."""
+"""News of the lease: held by this replica, held by another one, or unread."""
 
 from __future__ import annotations
 

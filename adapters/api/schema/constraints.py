@@ -1,4 +1,4 @@
-"""What a schema demands beyond the types of its model, by the path it holds for."""
+"""Constraints of a schema beyond the types of its model, by path."""
 
 from __future__ import annotations
 

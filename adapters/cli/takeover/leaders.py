@@ -1,4 +1,4 @@
-"""Who runs the cluster: Karpenter's replicas, and the Lease by which one of them leads."""
+"""Leaders of the cluster: Karpenter's replicas, and the Lease by which one of them leads."""
 
 from __future__ import annotations
 
