@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TypeAlias, assert_never
 
 from treenail.actors.runtime.base import DomainActor, Runtime
-from treenail.domain.cluster.batching import (
+from treenail.domain.cluster.batch_window import (
     BatchClosed,
     BatchWindow,
     Decision,

@@ -7,20 +7,17 @@ from datetime import datetime
 from functools import partial
 from typing import Final, TypeAlias, assert_never
 
-from cachetools import TTLCache
-
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.disruption.disruption import NodeInterrupted, NoticeSettled
 from treenail.domain.interruption.interruption_policy import InterruptionPolicy
 from treenail.domain.interruption.message_parsing import Notice, NoticeError, parse_notice
 from treenail.domain.interruption.notice_trace import message_spans
 from treenail.domain.interruption.queue_messages import QueueMessage
+from treenail.domain.interruption.seen_messages import SeenMessages
 from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import InterruptionQueue
 from treenail.domain.telemetry import metrics
 
-_SEEN_SECONDS: Final = 3600.0
-_MOST_SEEN: Final = 100_000
 # Messages are deleted so many at a time, as SQS allows, so many times at once, and so long after they came.
 _BATCH: Final = 10
 _LANES: Final = 4
@@ -38,14 +35,6 @@ class _Deleted:
 
     messages: int
     outcome: Outcome[None]
-
-
-@dataclass(slots=True)
-class _Open:
-    """A message by its last receipt, and the instances that it is still needed for."""
-
-    receipt: str
-    instance_ids: dict[str, None]
 
 
 ListenerInbox: TypeAlias = QueueMessage | NoticeSettled | _DeleteNow | _Deleted
@@ -72,16 +61,15 @@ class InterruptionListener(DomainActor[ListenerInbox]):
         self._queue = queue
         self._policy = policy
         self._receipts: list[str] = []
-        self._seen: TTLCache[str, bool] = TTLCache(_MOST_SEEN, _SEEN_SECONDS, timer=runtime.timers.monotonic)
-        self._open: dict[str, _Open] = {}
-        self._messages_about: dict[str, dict[str, None]] = {}
+        self._messages = SeenMessages(runtime.timers.monotonic)
 
     def handle(self, message: ListenerInbox) -> None:
         match message:
             case QueueMessage():
                 self._receive(message)
             case NoticeSettled(instance_id=instance_id):
-                self._settle(instance_id)
+                for receipt in self._messages.settle(instance_id):
+                    self._delete_soon(receipt)
             case _DeleteNow():
                 self._delete()
             case _Deleted():
@@ -92,27 +80,10 @@ class InterruptionListener(DomainActor[ListenerInbox]):
 
     def _receive(self, message: QueueMessage) -> None:
         received_at = self._timers.now()
-        if message.id in self._open:
-            self._open[message.id].receipt = message.receipt  # the one before it holds no longer
-            return
-        if message.id not in self._seen:
-            self._seen[message.id] = True
+        if self._messages.see(message):
             self._read(message, received_at)
-        if message.id not in self._open:
+        if not self._messages.needed(message):
             self._delete_soon(message.receipt)
-
-    def _need(self, message: QueueMessage, instance_id: str) -> None:
-        """Keep a message until what it says of an instance is settled."""
-        self._open.setdefault(message.id, _Open(message.receipt, {})).instance_ids[instance_id] = None
-        self._messages_about.setdefault(instance_id, {})[message.id] = None
-
-    def _settle(self, instance_id: str) -> None:
-        for message_id in self._messages_about.pop(instance_id, ()):
-            needed = self._open[message_id]
-            needed.instance_ids.pop(instance_id, None)
-            if not needed.instance_ids:
-                del self._open[message_id]
-                self._delete_soon(needed.receipt)
 
     def _delete_soon(self, receipt: str) -> None:
         if not self._receipts:
@@ -153,5 +124,5 @@ class InterruptionListener(DomainActor[ListenerInbox]):
         )
         for span in message_spans(interrupted, message, now):
             self._telemetry.record(span)
-        self._need(message, instance_id)
+        self._messages.need(message, instance_id)
         self._cluster.tell(interrupted)

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.publishing import publish
-from treenail.domain.cluster.batching import PodBecamePending, PodLeft
+from treenail.domain.cluster.batch_window import PodBecamePending, PodLeft
 from treenail.domain.cluster.changes import PodBound, PodChanged, TryAgain
 from treenail.domain.cluster.planning import PlanCommitted
 from treenail.domain.model.event_subjects import of_pod

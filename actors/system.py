@@ -35,7 +35,7 @@ from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import ReporterInbox, StatusReporter
 from treenail.actors.termination_actor.drain_calls import DrainCalls
 from treenail.actors.termination_actor.termination_actor import TerminationActor, TerminationInbox
-from treenail.domain.cluster.batching import BatchWindow
+from treenail.domain.cluster.batch_window import BatchWindow
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import PoolsSeen
 from treenail.domain.disruption.node_repair import RepairPolicy

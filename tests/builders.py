@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from treenail.domain.cluster.batching import Decision
+from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.planning import PlanDecided, Snapshot
 from treenail.domain.model import labels

@@ -53,8 +53,8 @@ def test_imports_go_one_way(tree: Path) -> None:
         ),
         (
             "domain/packing/arrays/wrong.py",
-            "import treenail.domain.packing.nodes.sizing",
-            "treenail.domain.packing.arrays.wrong -> treenail.domain.packing.nodes.sizing",
+            "import treenail.domain.packing.nodes.type_choice",
+            "treenail.domain.packing.arrays.wrong -> treenail.domain.packing.nodes.type_choice",
         ),
         ("domain/wrong.py", "import numpy", "treenail.domain.wrong -> numpy"),
         ("domain/wrong.py", "import treenail.actors", "treenail.domain.wrong -> treenail.actors"),

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster import ClusterModel
-from treenail.domain.cluster.duplicates import is_duplicate
+from treenail.domain.cluster.duplicate_nodes import is_duplicate
 from treenail.domain.cluster.emptiness import empty_since
 from treenail.domain.disruption.disruption import (
     CandidateChanged,

@@ -15,7 +15,7 @@ from treenail.actors.cluster_state.subscribers import Subscribers
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.life_lines import tell_packing
 from treenail.actors.runtime.publishing import ToldLately
-from treenail.domain.cluster.batching import BatchClosed, UrgentWork
+from treenail.domain.cluster.batch_window import BatchClosed, UrgentWork
 from treenail.domain.cluster.changes import Changes, TryAgain
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import (

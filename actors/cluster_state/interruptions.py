@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from treenail.domain.cluster.batching import UrgentWork
+from treenail.domain.cluster.batch_window import UrgentWork
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.disruption.disruption import DisruptionBlocked, NodeInterrupted, NoticeSettled
 from treenail.domain.interruption.early_notices import EarlyNotices

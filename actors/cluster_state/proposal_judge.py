@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from treenail.domain.cluster.batching import Decision, NodesToReplace
+from treenail.domain.cluster.batch_window import Decision, NodesToReplace
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.planning import PlanDecided
 from treenail.domain.disruption.acceptance import judge

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from treenail.actors.cluster_state.candidate_publisher import DisruptorHears
-from treenail.domain.cluster.batching import NodesToReplace, UrgentWork
+from treenail.domain.cluster.batch_window import NodesToReplace, UrgentWork
 from treenail.domain.cluster.changes import NodeChanged, PodBound, PodChanged, TryAgain
 from treenail.domain.cluster.cluster_facts import ObjectSetAside, PoolsSeen
 from treenail.domain.cluster.emptiness import PodsMoved

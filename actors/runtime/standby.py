@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from threading import RLock
 from typing import Generic, TypeAlias, TypeVar
 
-from treenail.domain.cluster.batching import NodesToReplace, PodBecamePending, PodLeft, UrgentWork
+from treenail.domain.cluster.batch_window import NodesToReplace, PodBecamePending, PodLeft, UrgentWork
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import CandidateChanged, NodeEmptied, PoolChanged
 from treenail.domain.disruption.surveys import InstancesSurveyed

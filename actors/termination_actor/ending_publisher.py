@@ -29,8 +29,8 @@ from treenail.domain.termination.ending_events import (
     held_up,
     hurried,
 )
+from treenail.domain.termination.eviction_order import MoveOut
 from treenail.domain.termination.leaving import Leaving
-from treenail.domain.termination.moving_out import MoveOut
 
 # Where a machine is taken from us, what its claim says meanwhile is not worth a request.
 _UNHURRIED = frozenset({*BUDGETED, Cause.DELETED})

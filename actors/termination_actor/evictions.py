@@ -1,4 +1,4 @@
-"""Evictions and deletions of pods, with backoff."""
+"""Evictions and deletions of pods, with backoff where a PodDisruptionBudget refuses them (429)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from treenail.actors.termination_actor.drain_calls import DrainCalls
 from treenail.domain.model.errors import ConflictError, InvalidError, NotFoundError, TooManyRequestsError
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.runtime import Failed, Outcome
-from treenail.domain.termination.moving_out import MoveOut
+from treenail.domain.termination.eviction_order import MoveOut
 
 # The seconds of grace are those of a deletion, None of an eviction.
 Move: TypeAlias = "tuple[Pod, int | None, Callable[[], None]]"

@@ -60,8 +60,8 @@ from treenail.domain.termination.drain import (
     note_done,
 )
 from treenail.domain.termination.drain_table import next_step
+from treenail.domain.termination.eviction_order import MoveOut
 from treenail.domain.termination.leaving import Leaving, why_it_stays
-from treenail.domain.termination.moving_out import MoveOut
 
 _LOOK_SECONDS: Final = 5.0
 _HEAL_SECONDS: Final = 10.0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from treenail.domain.cluster.batching import BatchClosed, PodBecamePending, UrgentWork
+from treenail.domain.cluster.batch_window import BatchClosed, PodBecamePending, UrgentWork
 from treenail.domain.cluster.changes import PodBound
 from treenail.domain.cluster.cluster_facts import ObjectSetAside
 from treenail.domain.cluster.planning import PlanCommitted

@@ -11,7 +11,7 @@ from treenail.adapters.kubernetes.claim_writes import ClaimWrites
 from treenail.adapters.kubernetes.condition_writes import ConditionWrites
 from treenail.adapters.kubernetes.conflicts import ConflictRetries
 from treenail.adapters.kubernetes.event_writes import EventWrites
-from treenail.adapters.kubernetes.finalizer_writes import FinalizerWrites
+from treenail.adapters.kubernetes.node_class_finalizers import FinalizerWrites
 from treenail.adapters.kubernetes.node_writes import NodeWrites
 from treenail.adapters.kubernetes.pod_writes import PodWrites
 from treenail.adapters.kubernetes.usage_writes import UsageWrites

@@ -18,9 +18,9 @@ from treenail.domain.model.cordons import marked
 from treenail.domain.model.node_pools import NodePool, heaviest_first
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.pool_limits import limits_left
 from treenail.domain.model.reserved_claims import in_reservations
 from treenail.domain.model.resources import Resources
-from treenail.domain.model.usage import limits_left
 from treenail.domain.packing.problem import ExistingNode
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from treenail.domain.cluster.batching import Decision
+from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool

@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: how many of the pods they select may be evicted, and which they hold."""
+"""PodDisruptionBudgets: how many pods may be evicted, and which are held. Drains leave it to the API server."""
 
 from __future__ import annotations
 

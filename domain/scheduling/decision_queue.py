@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from treenail.domain.cluster.batching import Decision
+from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.planning import Snapshot
 
 # So many pods are planned in well under a second, and nothing need wait for less.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
-from treenail.domain.cluster.batching import Decision
+from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.model import labels
 from treenail.domain.model.claims import COUNTS_AS, DECISION, PROMISED, REPLACES, write_amounts
 from treenail.domain.model.node_pools import Generation, NodePool

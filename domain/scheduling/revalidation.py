@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.pool_limits import NODES
 from treenail.domain.model.resources import NOTHING, Resources
-from treenail.domain.model.usage import NODES
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim
 
 

@@ -13,8 +13,8 @@ from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.nodes import Node, NodeClaim, NodeView
 from treenail.domain.model.patches import NodePatch
+from treenail.domain.termination.eviction_order import MoveOut
 from treenail.domain.termination.leaving import Leaving
-from treenail.domain.termination.moving_out import MoveOut
 
 # What a call bought for a claim that was deleted meanwhile is visible by this time.
 _LAUNCH_VISIBLE: Final = timedelta(seconds=90)

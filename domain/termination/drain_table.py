@@ -34,8 +34,8 @@ from treenail.domain.termination.drain import (
     Step,
     Terminate,
 )
+from treenail.domain.termination.eviction_order import MoveOut, move_out, places_awaited
 from treenail.domain.termination.leaving import Leaving
-from treenail.domain.termination.moving_out import MoveOut, move_out, places_awaited
 
 # A pod may have been bound before the scheduler saw the taint: it shows up within this time.
 _SETTLING: Final = timedelta(seconds=5)

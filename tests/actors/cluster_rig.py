@@ -10,7 +10,7 @@ from tests.builders import START, claim_of, decided, node_class, node_of, node_p
 from tests.probes import Probe
 from treenail.actors.cluster_state.cluster_state import ClusterState
 from treenail.actors.cluster_state.subscribers import Subscribers
-from treenail.domain.cluster.batching import BatchClosed, Decision
+from treenail.domain.cluster.batch_window import BatchClosed, Decision
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, ObjectGone, ObjectSeen, Resynced
 from treenail.domain.cluster.planning import PlanCommitted, SnapshotTaken

@@ -10,7 +10,7 @@ from tests.actors.stage import Stage
 from tests.builders import START, at
 from tests.probes import Probe
 from treenail.actors.batcher import Batcher
-from treenail.domain.cluster.batching import (
+from treenail.domain.cluster.batch_window import (
     BatchClosed,
     BatchWindow,
     Decision,

@@ -19,7 +19,7 @@ from tests.builders import (
     planned_claim,
     view,
 )
-from treenail.domain.cluster.batching import UrgentWork
+from treenail.domain.cluster.batch_window import UrgentWork
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster_facts import Kind
 from treenail.domain.disruption.disruption import (

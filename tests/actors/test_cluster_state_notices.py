@@ -23,7 +23,7 @@ from tests.builders import (
 )
 from treenail.actors.interruption_listener import InterruptionListener
 from treenail.adapters.fake.queue import FakeQueue, QueueSettings
-from treenail.domain.cluster.batching import UrgentWork
+from treenail.domain.cluster.batch_window import UrgentWork
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster_facts import Kind, Resynced
 from treenail.domain.disruption.disruption import DisruptionBlocked, NodeInterrupted, NoticeSettled

@@ -19,7 +19,7 @@ from tests.builders import (
     planned_claim,
     view,
 )
-from treenail.domain.cluster.batching import NodesToReplace
+from treenail.domain.cluster.batch_window import NodesToReplace
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster_facts import ClusterObject
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, SnapshotTaken

@@ -8,7 +8,7 @@ from typing import Any
 from tests.actors.cluster_rig import IN_USE, Knowing
 from tests.actors.ending import Ending, budget, moved
 from tests.builders import START, at, bound_pod, claim_of, conditions, node, spec, view
-from treenail.domain.cluster.batching import UrgentWork
+from treenail.domain.cluster.batch_window import UrgentWork
 from treenail.domain.disruption.disruption import DisruptionEnded, DisruptNodes, NodeInterrupted
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause

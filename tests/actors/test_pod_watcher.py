@@ -9,7 +9,7 @@ from tests.actors.troubles import Api
 from tests.builders import START, at, bound_pod, decision, pending_pod, view
 from tests.probes import Probe
 from treenail.actors.pod_watcher import PodWatcher
-from treenail.domain.cluster.batching import PodBecamePending, PodLeft
+from treenail.domain.cluster.batch_window import PodBecamePending, PodLeft
 from treenail.domain.cluster.changes import PodBound, PodChanged, TryAgain
 from treenail.domain.cluster.planning import PlanCommitted
 from treenail.domain.model import labels

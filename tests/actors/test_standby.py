@@ -3,7 +3,7 @@ from __future__ import annotations
 from tests.builders import START, claim
 from tests.probes import Probe
 from treenail.actors.runtime.standby import Standby, of_batcher, of_disruptor, of_nodes
-from treenail.domain.cluster.batching import PodBecamePending, PodLeft
+from treenail.domain.cluster.batch_window import PodBecamePending, PodLeft
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import DisruptionRefused, NodeEmptied
 from treenail.domain.model.nodes import NodeView

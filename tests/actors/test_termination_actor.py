@@ -16,8 +16,8 @@ from treenail.domain.model.taints import DISRUPTED
 from treenail.domain.telemetry.ending_roots import disruption_context, interruption_context
 from treenail.domain.telemetry.tracing import SpanContext
 from treenail.domain.termination.drain import InstanceTerminated
+from treenail.domain.termination.eviction_order import MoveOut
 from treenail.domain.termination.leaving import Leaving
-from treenail.domain.termination.moving_out import MoveOut
 
 EXCLUDED = labels.EXCLUDE_FROM_LOAD_BALANCERS
 

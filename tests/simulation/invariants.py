@@ -12,8 +12,8 @@ from treenail.adapters.solver.inline import InlineSolver
 from treenail.domain.launch.launching import LaunchMark
 from treenail.domain.model.fleets import LAUNCH_TAG
 from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.pool_limits import NODES
 from treenail.domain.model.resources import Resources, total
-from treenail.domain.model.usage import NODES
 from treenail.domain.packing.problem import PoolOffer, Problem
 from treenail.domain.scheduling.reserved_offers import Stock
 

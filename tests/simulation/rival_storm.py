@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tests.simulation.rival import Rival
 from tests.simulation.storm import CALM_MINUTES, MINUTES, POOLS, Storm
 from tests.simulation.workloads import kind_of, workloads
-from treenail.domain.cluster.duplicates import is_duplicate
+from treenail.domain.cluster.duplicate_nodes import is_duplicate
 
 _LIMIT = 10_000
 _GIVEN_BACK_WITHIN = 600.0

@@ -8,10 +8,10 @@ from typing import Final
 
 from treenail.domain.model import labels
 from treenail.domain.model.node_pools import Generation, NodePool
+from treenail.domain.model.pool_limits import NODES
 from treenail.domain.model.requirements import Requirement, Requirements
 from treenail.domain.model.resources import MEMORY, Resources, format_amount
 from treenail.domain.model.taints import Taint
-from treenail.domain.model.usage import NODES
 from treenail.domain.packing.advice.step import Step, named, of_pool, written
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.packing.remedies import ChangeKind, Fragment

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from treenail.domain.model.pool_limits import NODES
 from treenail.domain.model.resources import Resources, total
-from treenail.domain.model.usage import NODES
 from treenail.domain.packing.advice.pool_steps import raise_limits
 from treenail.domain.packing.advice.step import Step
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim

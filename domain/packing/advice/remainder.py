@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import cached_property
 
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.pool_limits import NODES
 from treenail.domain.model.resources import NOTHING, total
-from treenail.domain.model.usage import NODES
 from treenail.domain.packing.arrays.attachable_volumes import with_attached
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import ExistingNode, Packing, PoolOffer, Problem, VolumeNeeds

@@ -14,7 +14,7 @@ from treenail.domain.packing.nodes.components import Component
 from treenail.domain.packing.nodes.merging import Merging
 from treenail.domain.packing.nodes.planning_context import PlanningContext
 from treenail.domain.packing.nodes.separated import SeparatedPods, separated_groups
-from treenail.domain.packing.nodes.sizing import Sizing
+from treenail.domain.packing.nodes.type_choice import Sizing
 from treenail.domain.packing.nodes.waiting import WaitingUnits, asked_by, by_option, dual_prices_for, further
 from treenail.domain.packing.offers.node_options import NodeOption
 from treenail.domain.packing.planned.planned_nodes import (

@@ -8,15 +8,15 @@ from functools import reduce
 from typing import Final
 
 from treenail.domain.packing.arrays.steps import Steps
-from treenail.domain.packing.nodes.cheapest import CheapestNodes, fresh
+from treenail.domain.packing.nodes.cheapest_plan import CheapestNodes, fresh
 from treenail.domain.packing.nodes.components import Component, components
 from treenail.domain.packing.nodes.first_fit import FirstFit
 from treenail.domain.packing.nodes.late_placement import LatePlacement
 from treenail.domain.packing.nodes.planning_context import PlanningContext
 from treenail.domain.packing.nodes.without_domains import without_domains
-from treenail.domain.packing.offers.limits import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOptions
 from treenail.domain.packing.offers.option_order import OptionOrder
+from treenail.domain.packing.offers.remaining_limits import RemainingLimits
 from treenail.domain.packing.parsed_problem import ParsedProblem
 from treenail.domain.packing.planned.finishing import Finishing
 from treenail.domain.packing.planned.node_rules import NodeRules

@@ -10,10 +10,10 @@ import numpy as np
 
 from treenail.domain.model import labels
 from treenail.domain.model.pods import HostPort, PodSpec
+from treenail.domain.model.pool_limits import NODES
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.resources import NOTHING
 from treenail.domain.model.taints import Taint
-from treenail.domain.model.usage import NODES
 from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats, holds
 from treenail.domain.packing.offers.catalogue_table import CatalogueTable, table_of
 from treenail.domain.packing.offers.daemons import daemon_load, daemon_ports, read_daemons

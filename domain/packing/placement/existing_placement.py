@@ -13,7 +13,7 @@ from treenail.domain.packing.arrays.dealing import first_of
 from treenail.domain.packing.existing.existing_nodes import ExistingNodes
 from treenail.domain.packing.planned.outcome import Outcome
 from treenail.domain.packing.topology.constraints import RelaxedClass, TopologyConstraints
-from treenail.domain.packing.topology.restrictions import Restriction
+from treenail.domain.packing.topology.domain_quotas import Restriction
 from treenail.domain.packing.topology.universe import Universe
 
 

@@ -21,7 +21,7 @@ from treenail.domain.packing.pods.relaxation import Relaxation, RelaxationLevel
 from treenail.domain.packing.pods.terms import TermKind
 from treenail.domain.packing.topology.choices import DomainChoice, DomainChoices
 from treenail.domain.packing.topology.constraints import ConstraintReader, RelaxedClass, TopologyConstraints
-from treenail.domain.packing.topology.restrictions import Restriction
+from treenail.domain.packing.topology.domain_quotas import Restriction
 from treenail.domain.packing.topology.universe import Universe
 
 

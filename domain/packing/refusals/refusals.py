@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from treenail.domain.model.labels import LEFT_OPEN
+from treenail.domain.model.pool_limits import NODES
 from treenail.domain.model.resources import format_amount
 from treenail.domain.model.taints import untolerated
-from treenail.domain.model.usage import NODES
 from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats, Indices, holds
 from treenail.domain.packing.arrays.likeness import hint, likest
-from treenail.domain.packing.offers.limits import RemainingLimits
+from treenail.domain.packing.offers.remaining_limits import RemainingLimits
 from treenail.domain.packing.offers.templates import NodeTemplate, NodeTemplates
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.relaxation import RelaxationLevel

@@ -34,8 +34,8 @@ from treenail.domain.cluster.cluster_facts import (
 from treenail.domain.cluster.planning import Snapshot
 from treenail.domain.model.nodes import INITIALIZED, REGISTERED, Condition, Node, NodeClaim, Status
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.pool_limits import limits_left
 from treenail.domain.model.resources import total
-from treenail.domain.model.usage import limits_left
 from treenail.domain.packing.plan import PlannedClaim
 from treenail.domain.scheduling.commitment import commit
 

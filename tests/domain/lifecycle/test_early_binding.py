@@ -24,8 +24,8 @@ from treenail.domain.model.taints import (
 from treenail.domain.telemetry.tracing import SpanContext
 from treenail.domain.termination.drain import DeleteNode
 from treenail.domain.termination.drain_table import next_step as next_drain_step
+from treenail.domain.termination.eviction_order import MoveOut
 from treenail.domain.termination.leaving import Leaving
-from treenail.domain.termination.moving_out import MoveOut
 
 HARD = TopologySpread(topology_key=labels.ZONE, max_skew=1, hard=True)
 BOOT = Taint("boot", Effect.NO_SCHEDULE)

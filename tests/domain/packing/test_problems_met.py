@@ -12,7 +12,7 @@ from tests.domain.packing.validity import faults
 from treenail.domain.model.pods import HostPort
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.nodes import node_planner
-from treenail.domain.packing.nodes.sizing import Sizing
+from treenail.domain.packing.nodes.type_choice import Sizing
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import Problem
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import START, at, bound_pod, decision, pending_pod
-from treenail.domain.cluster.batching import Decision
+from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.planning import Snapshot
 from treenail.domain.scheduling.decision_queue import DecisionQueue, part_of
 

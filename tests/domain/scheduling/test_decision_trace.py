@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.builders import at, claim, decision, pending_pod, planned_claim
-from treenail.domain.cluster.batching import Decision
+from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, Snapshot
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass

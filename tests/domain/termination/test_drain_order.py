@@ -11,8 +11,8 @@ from treenail.domain.model import labels
 from treenail.domain.model.pods import Owner, Pod
 from treenail.domain.model.taints import Toleration, TolerationOperator
 from treenail.domain.termination.drain_table import next_step
+from treenail.domain.termination.eviction_order import MoveOut
 from treenail.domain.termination.leaving import Leaving
-from treenail.domain.termination.moving_out import MoveOut
 
 
 def pod(uid: str = "p1", **fields: Any) -> Pod:

@@ -35,8 +35,8 @@ from treenail.domain.termination.drain import (
     note_done,
 )
 from treenail.domain.termination.drain_table import TABLE, DrainState, Facts, Row, find_row
+from treenail.domain.termination.eviction_order import MoveOut
 from treenail.domain.termination.leaving import Leaving
-from treenail.domain.termination.moving_out import MoveOut
 
 PAGE = Path(__file__).parents[3] / "docs" / "architecture.md"
 ENDS = {DrainState.STAYS, DrainState.GONE}

@@ -9,8 +9,8 @@ from tests.builders import START, at, bound_pod
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.telemetry.tracing import SpanContext
+from treenail.domain.termination.eviction_order import places_awaited
 from treenail.domain.termination.leaving import Leaving, why_it_stays
-from treenail.domain.termination.moving_out import places_awaited
 
 P1, P2 = bound_pod("p1", "n1"), bound_pod("p2", "n1")
 KEPT = replace(P2, annotations={labels.DO_NOT_DISRUPT: "true"})

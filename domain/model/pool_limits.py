@@ -1,4 +1,4 @@
-"""Usage of a pool's limits: the sum over its nodes."""
+"""What is left of a pool's limits: the limits less the sum over its nodes."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tests.builders import START, at, bound_pod
 from tests.domain.drains import leaving
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.pods import Owner, Pod
-from treenail.domain.termination.moving_out import MoveOut, move_out
+from treenail.domain.termination.eviction_order import MoveOut, move_out
 
 GOING = (
     Cause.INSTANCE_STOPPED,

@@ -3,8 +3,8 @@ from __future__ import annotations
 from tests.builders import claim, node_pool, resources
 from treenail.domain.model.claims import COUNTS_AS
 from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.pool_limits import limits_left, usage
 from treenail.domain.model.resources import Resources
-from treenail.domain.model.usage import limits_left, usage
 
 LAUNCHED = claim("c1", provider_id="aws:///a/i-1", room=resources(cpu=4, pods=10))
 WRITTEN = claim("c2", annotations={COUNTS_AS: "cpu=8000,pods=29"})

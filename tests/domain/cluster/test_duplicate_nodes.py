@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.builders import START, bound_pod, claim, node, pending_pod
-from treenail.domain.cluster.duplicates import is_duplicate
+from treenail.domain.cluster.duplicate_nodes import is_duplicate
 from treenail.domain.model.claims import DECISION, PROMISED
 from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.nodes import Node, NodeClaim

@@ -1,4 +1,4 @@
-"""Pods that leave a node: evicted or deleted now, or kept until they have a place to go."""
+"""The order of evictions: which pods leave a node now, evicted or deleted, and which wait for a place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Restrictions: how many pods the topology terms let into a domain."""
+"""Quotas of domains: how many pods the topology terms (skew, affinity) let into a zone or another domain."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.builders import START
-from treenail.domain.cluster.batching import BatchWindow, Decision
+from treenail.domain.cluster.batch_window import BatchWindow, Decision
 from treenail.domain.telemetry.tracing import SpanContext
 
 

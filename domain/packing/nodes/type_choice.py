@@ -1,4 +1,4 @@
-"""Sizing: chooses node sizes for pods that may all share nodes, so that together they cost little."""
+"""The choice of instance types, for pods that may all share nodes, so that together they cost little."""
 
 from __future__ import annotations
 
