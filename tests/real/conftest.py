@@ -23,7 +23,7 @@ HERE: Final = Path(__file__).parent
 API_SERVER: Final = "real API server"
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     xdist = config.pluginmanager.hasplugin("xdist")
     for item in items:
@@ -37,6 +37,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     # Groups begin first, the largest before the others. All other tests fill what is left of the time.
     sizes = Counter(map(_group_of, items))
     items.sort(key=lambda item: -sizes[_group_of(item)] if _group_of(item) else 0)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuse to run where pytest-xdist does not name groups: each worker would start everything anew."""
+    if not session.config.getoption("loadgroup", default=False):
+        return
+    astray = [item.nodeid for item in session.items if _group_of(item) and "@" not in item.nodeid]
+    if astray:
+        raise pytest.UsageError(f"{len(astray)} tests are not in their group, such as {astray[0]}")
 
 
 @pytest.fixture(scope="module", autouse=True)
