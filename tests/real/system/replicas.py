@@ -51,10 +51,10 @@ class Replica:
         """By what names it led, over all its lives."""
         return {line["identity"] for line in self.scene.controller.said("this replica leads")}
 
-    def writes(self) -> list[tuple[float, str]]:
-        """Return when, and in which of its lives, it sent something that changes the cluster."""
-        asked = self.checkpoint.asked()
-        return [(a.at, self.life(a.at)) for a in asked if a.is_write and _LEASES not in a.path]
+    def writes(self) -> list[tuple[float, str, str]]:
+        """Return when, in which of its lives, it sent something that changes the cluster, and what."""
+        asked = (one for one in self.checkpoint.asked() if one.is_write and _LEASES not in one.path)
+        return [(one.at, self.life(one.at), f"{one.method} {one.path}") for one in asked]
 
     def life(self, at: float) -> str:
         return f"{self.name}/{sum(born <= at for born in self.born)}"
@@ -131,9 +131,10 @@ class Replicas:
         lives = [write for replica in self.replicas for write in replica.writes()]
         by_name = {replica.name: replica for replica in self.replicas}
         changes = self.replicas[0].scene.lab.changes()
-        lives += [(at, by_name[name].life(at)) for at, name, _ in changes]
-        turns = [life for life, _ in groupby(sorted(lives), key=lambda write: write[1])]
-        assert len(turns) == len(set(turns)), f"two acted at once: {turns}"
+        lives += [(at, by_name[name].life(at), action) for at, name, action in changes]
+        turns = [(life, list(calls)) for life, calls in groupby(sorted(lives), key=lambda call: call[1])]
+        told = "\n".join(f"{life}: {len(calls)}, from {calls[0]} to {calls[-1]}" for life, calls in turns)
+        assert len(turns) == len({life for life, _ in turns}), f"two acted at once:\n{told}"
         return len(turns)
 
 

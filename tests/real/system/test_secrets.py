@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 import urllib3
 import yaml
 
@@ -42,7 +41,6 @@ def leaks(text: str) -> set[str]:
     return {line[:300] for line in text.splitlines() if SEEDED in line}
 
 
-@pytest.mark.xdist_group("system")
 def test_no_secret_gets_into_logs_traces_events_metrics_or_objects(
     control_plane: ControlPlane, lab: Lab, jaeger: Jaeger
 ) -> None:
