@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: how many pods may be evicted, and which are held. Drains leave it to the API server."""
+"""PodDisruptionBudgets: how many pods may be evicted, and which are held. Drains ask the API server alone."""
 
 from __future__ import annotations
 
