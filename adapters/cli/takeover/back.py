@@ -47,9 +47,20 @@ def back(
     if apply:
         _put_right(estate, kubeconfig, context)
         estate = of_cluster(kubeconfig, context)
-    parts = (_running, _definitions, _stamps, _profiles, _claims)
+    parts = (_unread, _running, _definitions, _stamps, _profiles, _claims)
     findings = [finding for part in parts for finding in part(estate)]
+    if not findings:
+        raise BadInputError("nothing of Karpenter's was found")
     print_findings(findings, output)
+
+
+def _unread(estate: Estate) -> Iterator[Finding]:
+    """Yield what could not be read: it may be in the way, and --apply passes it over."""
+    for plural, problem in sorted(estate.unreadable.items()):
+        yield Finding(_SECTION, plural, Verdict.FIRST, f"cannot be read: {problem}")
+    for error in decode_all(estate.decodable, lenient=True).set_aside:
+        why = f"{error.field}: {error.problem}".strip(": ")
+        yield Finding(_SECTION, error.object or error.file, Verdict.NOT_UNDERSTOOD, why)
 
 
 def _running(estate: Estate) -> Iterator[Finding]:

@@ -8,11 +8,12 @@ import typer
 
 from treenail.adapters.cli.kubeconfig import Context, Kubeconfig
 from treenail.adapters.cli.output_format import Output, OutputFormat
+from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.takeover.definitions import definitions
 from treenail.adapters.cli.takeover.estate import of_cluster, of_files
 from treenail.adapters.cli.takeover.findings import print_findings
 from treenail.adapters.cli.takeover.karpenter_settings import settings_of
-from treenail.adapters.cli.takeover.leaders import leaders
+from treenail.adapters.cli.takeover.leaders import leaders, webhooks
 from treenail.adapters.cli.takeover.objects import objects
 
 
@@ -31,5 +32,8 @@ def check(
     The exit code is 0 where nothing is in the way, 1 where something must be done first, 2 for bad input.
     """
     estate = of_files(file) if file else of_cluster(kubeconfig, context)
-    findings = [*leaders(estate), *settings_of(estate), *definitions(estate), *objects(estate)]
+    parts = (leaders, webhooks, settings_of, definitions, objects)
+    findings = [finding for part in parts for finding in part(estate)]
+    if not findings:
+        raise BadInputError("nothing of Karpenter's was found")
     print_findings(findings, output)

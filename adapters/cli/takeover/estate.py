@@ -32,13 +32,16 @@ _OURS: Final[tuple[_Kind, ...]] = (
     (("karpenter.sh/v1", "karpenter.sh/v1beta1"), "NodeClaim", "nodeclaims"),
     (("karpenter.sh/v1alpha5",), "Machine", "machines"),
 )
+WEBHOOKS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 _KUBERNETES: Final[tuple[_Kind, ...]] = (
     (("v1",), "Node", "nodes"),
     (("apps/v1",), "Deployment", "deployments"),
     (("v1",), "ConfigMap", "configmaps"),
     (("coordination.k8s.io/v1",), "Lease", "leases"),
     (("apiextensions.k8s.io/v1",), CRD, "customresourcedefinitions"),
+    *((("admissionregistration.k8s.io/v1",), kind, f"{kind.lower()}s") for kind in WEBHOOKS),
 )
+GROUPS: Final = frozenset({"karpenter.sh", "karpenter.k8s.aws"})
 _UNKNOWN: Final[tuple[_Kind, ...]] = (
     (("karpenter.sh/v1alpha1",), "NodeOverlay", "nodeoverlays"),
     (("autoscaling.x-k8s.io/v1beta1", "autoscaling.x-k8s.io/v1alpha1"), "CapacityBuffer", "capacitybuffers"),
@@ -108,7 +111,7 @@ def of_cluster(kubeconfig: Path | None, context: str | None) -> Estate:
 
 
 def _is_of_karpenter(manifest: Manifest) -> bool:
-    return manifest.api_version.partition("/")[0] in ("karpenter.sh", "karpenter.k8s.aws")
+    return manifest.api_version.partition("/")[0] in GROUPS
 
 
 def _all(

@@ -60,9 +60,10 @@ class Deployed:
         return off not in ("1", "t", "true") and self.settings.get("LEADER_ELECT", "").lower() != "false"
 
     @property
-    def lease(self) -> str:
-        """The name of that Lease."""
-        return self.settings.get("LEADER_ELECTION_NAME", "karpenter-leader-election")
+    def lease(self) -> tuple[str, str]:
+        """The namespace and the name of that Lease."""
+        name = self.settings.get("LEADER_ELECTION_NAME", "karpenter-leader-election")
+        return self.settings.get("LEADER_ELECTION_NAMESPACE") or self.namespace, name
 
 
 def deployments(estate: Estate, name: str = "karpenter") -> list[Deployed]:
@@ -80,14 +81,18 @@ def deployments(estate: Estate, name: str = "karpenter") -> list[Deployed]:
 
 def _words(image: str) -> list[str]:
     """Return the parts of an image's path: "public.ecr.aws/karpenter/controller:1.14.0" has karpenter."""
-    return image.partition("@")[0].rpartition(":")[0].split("/") if ":" in image else image.split("/")
+    *path, last = image.partition("@")[0].split("/")
+    return [*path, last.partition(":")[0]]
 
 
 def _deployed(metadata: Tree, spec: Tree, container: Tree) -> Deployed:
     environment = {one["name"]: one for one in container.get("env") or ()}
     told = {name: str(one["value"]) for name, one in environment.items() if one.get("value") is not None}
     elsewhere = [name for name, one in environment.items() if "valueFrom" in one]
-    elsewhere += [f"all of {next(iter(one.values())).get('name')}" for one in container.get("envFrom") or ()]
+    sources = (
+        one.get("configMapRef") or one.get("secretRef") or {} for one in container.get("envFrom") or ()
+    )
+    elsewhere += [f"all of {source.get('name')}" for source in sources]
     said = [*(container.get("command") or ())[1:], *(container.get("args") or ())]
     return Deployed(
         name=str(metadata.get("name", "")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 Tree = dict[str, Any]
+TAGGED = "compatibility.karpenter.k8s.aws/cluster-name-tagged"
 
 
 def deployment(
@@ -28,6 +29,17 @@ def lease(holder: str) -> Tree:
         "kind": "Lease",
         "metadata": {"name": "karpenter-leader-election", "namespace": "kube-system"},
         "spec": {"holderIdentity": holder, "renewTime": "2026-11-23T07:00:00Z"},
+    }
+
+
+def webhook(kind: str, group: str) -> Tree:
+    """An admission webhook as the chart of Karpenter 0.37 installs it."""
+    rule = {"apiGroups": [group], "apiVersions": ["v1beta1"], "operations": ["CREATE"], "resources": ["*"]}
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": kind,
+        "metadata": {"name": f"hook.{group}"},
+        "webhooks": [{"name": f"hook.{group}", "failurePolicy": "Fail", "rules": [rule]}],
     }
 
 
@@ -80,7 +92,7 @@ def claim(
             "uid": name,
             "creationTimestamp": "2026-11-22T07:00:00Z",
             "labels": labels,
-            "annotations": stamps(stamped),
+            "annotations": {**stamps(stamped), TAGGED: "true"},
             "finalizers": ["karpenter.sh/termination"],
             **metadata,
         },

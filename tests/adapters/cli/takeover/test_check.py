@@ -11,6 +11,7 @@ import yaml
 from tests.adapters.cli.api_server import kubeconfig
 from tests.adapters.cli.command import Ran, treenail
 from tests.adapters.cli.takeover.estates import (
+    TAGGED,
     Tree,
     claim,
     condition,
@@ -20,6 +21,7 @@ from tests.adapters.cli.takeover.estates import (
     node,
     node_class,
     pool,
+    webhook,
 )
 from tests.adapters.kubernetes.scripted import Reply, ScriptedServer, status
 from treenail.adapters.cli.takeover.karpenter_settings import chart_value
@@ -51,10 +53,11 @@ def test_a_cluster_that_karpenter_runs_is_adopted_as_it_is(tmp_path: Path) -> No
     assert (ran.code, ran.err) == (0, "")
     scale = "kubectl -n kube-system scale deployment karpenter --replicas=0"
     held = "held by karpenter-0, renewed at 2026-11-23T07:00:00Z"
+    ours = "ours must use it too: install into kube-system, or set leaderElection.namespace=kube-system"
     assert ran.out.splitlines() == [
         "WHO RUNS",
         f"  to do           Deployment kube-system/karpenter: runs: when you take over, {scale}",
-        f"  same            Lease karpenter-leader-election: {held}",
+        f"  to do           Lease kube-system/karpenter-leader-election: {held}; {ours}",
         "SETTINGS",
         "  same            CLUSTER_NAME=demo: the same variable, settings.clusterName in the chart",
         "POOLS AND NODE CLASSES",
@@ -252,6 +255,60 @@ def test_nodes_without_a_claim_are_left_alone(tmp_path: Path) -> None:
 # --- a cluster as it is now
 
 
+def test_a_claim_whose_instance_may_lack_the_tag_of_the_cluster_is_to_be_tagged(tmp_path: Path) -> None:
+    early = claim()
+    del early["metadata"]["annotations"][TAGGED]
+
+    verdict, why = found(tmp_path, pool(), node_class(), early)["NodeClaim default-1"]
+
+    assert verdict == "to do"
+    tag = "Key=eks:eks-cluster-name,Value=CLUSTER"
+    assert f"aws ec2 create-tags --resources i-default-1 --tags {tag}" in why
+
+
+def test_webhooks_that_refuse_writes_while_karpenter_is_away_are_to_be_deleted(tmp_path: Path) -> None:
+    theirs = webhook("ValidatingWebhookConfiguration", "karpenter.sh")
+    others = webhook("MutatingWebhookConfiguration", "example.com")
+
+    told = found(tmp_path, theirs, others)
+
+    assert list(told) == ["ValidatingWebhookConfiguration hook.karpenter.sh"]
+    verdict, why = told["ValidatingWebhookConfiguration hook.karpenter.sh"]
+    assert verdict == "to do"
+    assert "kubectl delete ValidatingWebhookConfiguration hook.karpenter.sh" in why
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "public.ecr.aws/karpenter/controller",
+        "public.ecr.aws/karpenter/controller@sha256:0",
+        "registry.example:5000/karpenter/controller",
+        "registry.example:5000/karpenter/controller:1.14.0@sha256:0",
+    ],
+)
+def test_karpenter_is_known_by_its_image(tmp_path: Path, image: str) -> None:
+    assert "Deployment kube-system/karpenter" in found(tmp_path, deployment(image=image))
+
+
+def test_variables_of_a_whole_object_are_found_whatever_comes_first(tmp_path: Path) -> None:
+    sources = [{"prefix": "AWS_", "configMapRef": {"name": "of-aws"}}, {"secretRef": {"name": "of-ours"}}]
+
+    told = found(tmp_path, deployment(envFrom=sources))
+
+    assert {"all of of-aws", "all of of-ours"} <= set(told)
+
+
+@pytest.mark.parametrize("command", ["check", "back"])
+def test_files_with_nothing_of_karpenters_are_bad_input(tmp_path: Path, command: str) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {}}
+
+    ran = run(tmp_path, pod, command=command)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "treenail: nothing of Karpenter's was found\n"
+
+
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer() as server:
@@ -308,6 +365,25 @@ def test_a_cluster_that_cannot_be_read_is_bad_input(server: ScriptedServer, tmp_
 
 
 # --- going back
+
+
+def test_what_cannot_be_understood_is_in_the_way_of_going_back(tmp_path: Path) -> None:
+    odd = claim()
+    odd["spec"]["requirements"][0]["operator"] = "Like"
+
+    verdict, why = found(tmp_path, odd, command="back")["NodeClaim default-1"]
+
+    assert (verdict, "Like" in why) == ("not understood", True)
+
+
+def test_what_cannot_be_read_is_in_the_way_of_going_back(server: ScriptedServer, tmp_path: Path) -> None:
+    serve(server, node_class())
+    server.answers(PATHS["NodePool"], *[status(500, message="conversion webhook failed")] * 4)
+
+    ran = treenail("takeover", "back", "--kubeconfig", kubeconfig(tmp_path, server.url))
+
+    assert ran.code == 1
+    assert "first           nodepools: cannot be read" in ran.out
 
 
 def test_a_cluster_that_treenail_runs_goes_back_as_it_is(tmp_path: Path) -> None:
