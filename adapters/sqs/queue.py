@@ -16,6 +16,7 @@ from treenail.adapters.sqs.queue_url import QueueUrl
 from treenail.adapters.sqs.receiver import Receiver
 from treenail.adapters.sqs.settings import SqsSettings
 from treenail.domain.interruption.queue_messages import QueueMessage
+from treenail.domain.model.errors import NotLeadingError
 from treenail.domain.model.runtime import Dice, Ref
 from treenail.domain.ports import Telemetry
 
@@ -36,7 +37,7 @@ class SqsQueue:
 
     While `congested` says so, no message is received. An error of a thread that is not SQS's but a defect
     of ours goes to `failed`. One receiver at a time: feeding another one takes the place of the first.
-    Safe to share between threads. `may_change` is asked before messages are deleted.
+    Safe to share between threads. `may_change` is asked before messages are received or deleted.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class SqsQueue:
         # Deleting goes on while receiving is stopped, so it has connections of its own.
         client = open_client(self._session, wait_seconds=0)
         self._deletion = Deletion(client, self._url, dice, may_change=may_change)
+        self._may_change = may_change
         self._lock = threading.Lock()
         self._run: _Run | None = None
 
@@ -71,6 +73,17 @@ class SqsQueue:
             self._run = run
         for thread in run.threads:
             thread.start()
+
+    def _must_wait(self) -> bool:
+        """Return whether nothing is received now: too much waits already, or another replica leads.
+
+        What one replica receives is hidden from the others for a while.
+        """
+        try:
+            self._may_change()
+        except NotLeadingError:
+            return True
+        return self._congested()
 
     def stop(self) -> None:
         """Receive no more. Waits for the threads to end, 2 s at most."""
@@ -106,7 +119,7 @@ class SqsQueue:
                     settings=self._settings,
                     dice=self._dice,
                     telemetry=self._telemetry,
-                    congested=self._congested,
+                    congested=self._must_wait,
                     stopping=stopping,
                 ).run()
             except BaseException as error:  # noqa: BLE001 - what ends a thread must be told
