@@ -48,6 +48,14 @@ class Budget:
     duration: timedelta | None = None
 
 
+class ConsolidationPolicy(StrEnum):
+    """Which nodes of a pool may be consolidated, as Karpenter names it."""
+
+    WHEN_EMPTY = "WhenEmpty"
+    WHEN_EMPTY_OR_UNDERUTILIZED = "WhenEmptyOrUnderutilized"
+    BALANCED = "Balanced"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disruption:
     """When nodes are given back. None means never.

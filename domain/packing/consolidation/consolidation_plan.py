@@ -1,0 +1,64 @@
+"""The consolidation plan: moves in the order they should be made, and why other nodes stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from treenail.domain.packing.plan import PlannedClaim
+
+
+class Action(StrEnum):
+    """What takes the place of the nodes that go, as Karpenter's metrics name it."""
+
+    DELETE = "delete"
+    REPLACE = "replace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """Nodes that go together (`removed`, by name), and where each of their pods goes.
+
+    `nominations` are existing nodes by pod uid, `claims` the nodes to buy first. `saves` is what the cluster
+    costs less afterwards, $/h, volumes and overhead counted; `disruption` what it costs to move the pods.
+    """
+
+    removed: tuple[str, ...]
+    nominations: Mapping[str, str] = field(default_factory=dict)
+    claims: tuple[PlannedClaim, ...] = ()
+    saves: float = 0.0
+    disruption: float = 0.0
+
+    @property
+    def action(self) -> Action:
+        return Action.REPLACE if self.claims else Action.DELETE
+
+    @property
+    def consolidation_type(self) -> str:
+        """How many nodes go at once, as Karpenter's metrics name it."""
+        return "single" if len(self.removed) == 1 else "multi"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StayingNode:
+    """A candidate that stays, a sentence that says why, and what its going would save at most, $/h."""
+
+    name: str
+    why: str
+    would_save: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsolidationPlan:
+    """Moves in the order they should be made: each holds whether or not others are made.
+
+    `cost` is what all existing nodes of known price cost now, and `cost_after` once all moves are made, $/h.
+    `cut_short` says that the search ended before all candidates were looked at.
+    """
+
+    moves: tuple[Move, ...] = ()
+    staying: tuple[StayingNode, ...] = ()
+    cost: float = 0.0
+    cost_after: float = 0.0
+    cut_short: bool = False

@@ -1,0 +1,78 @@
+"""The consolidation problem: a cluster, the nodes of it that may go, and what moving their pods costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from treenail.domain.model.node_pools import ConsolidationPolicy
+from treenail.domain.packing.problem import Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateNode:
+    """An existing node that may go, by `name`, and what is lost and saved by that.
+
+    `pods` are the uids of those that must move with it, `eviction_costs` what each of them costs to evict
+    (from -10 to 10, 1 for an ordinary pod). `price` ($/h) is what its own offering costs now, None where that
+    is not known; `surcharge` ($/h) what it costs beside: volumes and overhead. `remaining` is how long it
+    will live at most, None for no limit. `least_saving` ($/h) is what a replacement must save beyond any
+    saving, because the node is itself a recent replacement.
+    """
+
+    name: str
+    pool: str
+    pods: tuple[str, ...]
+    eviction_costs: Mapping[str, float] = field(default_factory=dict)
+    instance_type: str = ""
+    zone: str = ""
+    capacity_type: str = ""
+    price: float | None = None
+    surcharge: float = 0.0
+    remaining: timedelta | None = None
+    least_saving: float = 0.0
+
+    @property
+    def cost(self) -> float:
+        """What the node costs in all, $/h; an unknown price counts as nothing."""
+        return (self.price or 0.0) + self.surcharge
+
+    @property
+    def disruption(self) -> float:
+        """What it costs to move its pods: 1 for the node, and for each pod what it costs to evict, 0 at least."""
+        return 1.0 + sum(max(0.0, self.eviction_costs.get(uid, 1.0)) for uid in self.pods)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolTerms:
+    """On which terms nodes of a pool are consolidated.
+
+    `payback` is the time within which a move must have earned what it costs, None where any saving will do.
+    `cost` ($/h) and `disruption` are the sums over all nodes of the pool, which Balanced compares with.
+    `allowed` is how many of its nodes budgets let go now, None for no limit.
+    """
+
+    policy: ConsolidationPolicy = ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED
+    payback: timedelta | None = None
+    cost: float = 0.0
+    disruption: float = 0.0
+    allowed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsolidationProblem:
+    """A cluster to consolidate.
+
+    The `pods` of `problem` are those of all candidates and, first of all, those that wait for a place. Its
+    existing nodes are all there are: the candidates among them are open, and as if the pods to be moved were
+    not there. `not_receiving` are nodes onto which no running pod may be moved. `spot_to_spot` says whether a
+    spot node may be replaced with a cheaper spot node. With `whole`, budgets do not bound the plan.
+    """
+
+    problem: Problem
+    candidates: tuple[CandidateNode, ...]
+    terms: Mapping[str, PoolTerms] = field(default_factory=dict)
+    not_receiving: frozenset[str] = frozenset()
+    spot_to_spot: bool = False
+    whole: bool = False
