@@ -40,7 +40,7 @@ class CandidateNode:
 
     @property
     def disruption(self) -> float:
-        """What it costs to move its pods: 1 for the node, and for each pod what it costs to evict, 0 at least."""
+        """What moving its pods costs: 1 for the node, and what each pod costs to evict, if anything."""
         return 1.0 + sum(max(0.0, self.eviction_costs.get(uid, 1.0)) for uid in self.pods)
 
 
