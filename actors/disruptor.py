@@ -162,7 +162,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
 
     @property
     def _empty_after(self) -> timedelta | None:
-        return self._pool.disruption.empty_after if self._pool is not None else None
+        return self._pool.disruption.consolidate_after if self._pool is not None else None
 
     def _propose_or_wait(self) -> None:
         after, now = self._empty_after, self._timers.now()

@@ -40,7 +40,7 @@ class PodEventPublisher:
     def _tell_emptiness(self, name: str, claim: NodeClaim, node: Node, now: datetime) -> None:
         """Tell where an annotation should say something else; only a pool that counts the time wants one."""
         pool = self._model.objects.pools.get(claim.pool)
-        counts = pool is not None and pool.disruption.empty_after is not None
+        counts = pool is not None and pool.disruption.consolidate_after is not None
         empty = counts and claim.initialized and self._model.empty(name)
         if empty == (labels.EMPTY_SINCE in node.annotations):
             self._told.pop(name, None)

@@ -164,6 +164,18 @@ def duration(text: str, at: str) -> timedelta:
     return span
 
 
+def time_span(written: str) -> timedelta:
+    """Read a duration longer than 0.
+
+    Raises:
+        ValueError: it is none, which the text says.
+    """
+    span = parse_duration(written)
+    if span is None or span <= timedelta(0):
+        raise ValueError("is not a duration longer than 0, such as 30m or 2h")
+    return span
+
+
 def duration_or_never(text: str, at: str) -> timedelta | None:
     """Read the duration at the path `at`, None being Never; see `duration`."""
     return None if text == NEVER else duration(text, at)

@@ -152,7 +152,7 @@ def _future(model: ClusterModel, view: NodeView, claim: NodeClaim, now: datetime
 
 
 def _patience(pool: NodePool | None) -> str:
-    after = pool.disruption.empty_after if pool is not None else None
+    after = pool.disruption.consolidate_after if pool is not None else None
     return (
         "its pool keeps empty nodes"
         if after is None

@@ -59,6 +59,8 @@ ENDS_AT: Final = "treenail.sh/instance-ends-at"
 PRICE: Final = "treenail.sh/price"
 # On a pool: what each of its nodes costs beside its price and its volumes, $/h.
 NODE_OVERHEAD_COST: Final = "treenail.sh/node-overhead-cost"
+# On a pool: within which time a consolidation of its nodes must have saved what it costs.
+PAYBACK: Final = "treenail.sh/payback"
 MADE_EARLY: Final = "treenail.sh/made-early"
 EXCLUDE_FROM_LOAD_BALANCERS: Final = "node.kubernetes.io/exclude-from-external-load-balancers"
 # Since when a node is empty, in the old API.

@@ -60,12 +60,14 @@ class ConsolidationPolicy(StrEnum):
 class Disruption:
     """When nodes are given back. None means never.
 
-    `empty_after` is how long a node may stand empty; `expire_after` how long it may live.
+    `consolidate_after` is how long no pod may have come to a node, or left it, before it is consolidated:
+    given back empty, or, as `policy` says, because its pods have places elsewhere. `expire_after` is how
+    long a node may live.
     """
 
-    empty_after: timedelta | None = None
+    policy: ConsolidationPolicy = ConsolidationPolicy.WHEN_EMPTY
+    consolidate_after: timedelta | None = None
     expire_after: timedelta | None = None
-    consolidation: bool = False
     budgets: tuple[Budget, ...] = ()
 
 
@@ -76,7 +78,9 @@ class NodePool:
     `limits` is what all nodes of the pool together may have, None where there is none; the resource
     `nodes` counts nodes. `requirements` are the template's own; `template_requirements` adds its labels.
     `node_overhead_cost` ($/h) is what each node costs beside its price and its volumes, None where the pool
-    does not say. One that is `static` is to have a number of nodes of its own, whatever pods wait.
+    does not say. `payback` is the time within which a consolidation must have saved what it costs,
+    None where the pool does not say. One that is `static` is to have a number of nodes of its own, whatever
+    pods wait.
     """
 
     name: str
@@ -95,6 +99,7 @@ class NodePool:
     disruption: Disruption = Disruption()
     termination_grace_period: timedelta | None = None
     node_overhead_cost: float | None = None
+    payback: timedelta | None = None
     deleting: bool = False
     static: bool = False
     # Fields the manifest sets that are accepted though not acted on, by path, for the warning.

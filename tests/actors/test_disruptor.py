@@ -50,8 +50,8 @@ class Emptying(Stage):
 
     def allow(self, after: float | None) -> None:
         """Let nodes stand empty for so many seconds; None is for ever."""
-        empty_after = None if after is None else timedelta(seconds=after)
-        pool = replace(node_pool(), disruption=Disruption(empty_after=empty_after))
+        consolidate_after = None if after is None else timedelta(seconds=after)
+        pool = replace(node_pool(), disruption=Disruption(consolidate_after=consolidate_after))
         self.actor.tell(PoolChanged(name="default", pool=pool))
 
     def empty(self, *names: str) -> None:

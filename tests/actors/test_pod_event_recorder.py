@@ -132,7 +132,7 @@ def old(*, counts: bool = True, **of_node: Any) -> Knowing:
     there = view(of_claim={"generation": Generation.V1ALPHA5}, of_node=of_node)
     stage = Knowing(claim_of(there), node_of(there), synced=False)
     after = timedelta(seconds=30) if counts else None
-    stage.see(replace(node_pool(), disruption=Disruption(empty_after=after), resource_version=3))
+    stage.see(replace(node_pool(), disruption=Disruption(consolidate_after=after), resource_version=3))
     stage.run(5)
     return stage
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta
 
-from treenail.adapters.api.amounts import MOST_IN_ALL, dollars_an_hour, resources
+from treenail.adapters.api.amounts import MOST_IN_ALL, dollars_an_hour, resources, time_span
 from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.karpenter.requirements import AnyRequirement, Read, check_pool_labels, of_pool
@@ -63,6 +64,7 @@ class PoolTemplate:
             limits=limits,
             disruption=disruption,
             node_overhead_cost=_overhead_cost(self.meta.annotations),
+            payback=_payback(self.meta.annotations),
             deleting=self.meta.deletion_timestamp is not None,
             not_acted_on=(*not_acted_on, *self.requirements.not_acted_on),
         )
@@ -101,6 +103,17 @@ def _overhead_cost(annotations: Mapping[str, str]) -> float | None:
     except ValueError as error:
         at = f"metadata.annotations[{labels.NODE_OVERHEAD_COST}]"
         raise FieldError(at, f"{quoted(written)} {error}") from None
+
+
+def _payback(annotations: Mapping[str, str]) -> timedelta | None:
+    """Return the time within which a consolidation must have saved what it costs, if a pool says so."""
+    written = annotations.get(labels.PAYBACK)
+    if written is None:
+        return None
+    try:
+        return time_span(written)
+    except ValueError as error:
+        raise FieldError(f"metadata.annotations[{labels.PAYBACK}]", f"{quoted(written)} {error}") from None
 
 
 def limits_of(quantities: PlainQuantities | None, at: str) -> Resources | None:

@@ -24,11 +24,11 @@ from treenail.adapters.api.metadata import StrictObject, StrictTemplateMetadata
 from treenail.adapters.api.model import WANTED, NotNegative, PlainQuantities, StrictModel
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import StrictTaintModel, dated
-from treenail.domain.model.node_pools import Budget, Disruption, Generation
+from treenail.domain.model.node_pools import Budget, ConsolidationPolicy, Disruption, Generation
 
 EXPIRE_AFTER: Final = "720h"
 NODES: Final = "10%"
-_WHEN_EMPTY: Final = "WhenEmpty"
+_POLICY: Final = ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED
 
 Nodes: TypeAlias = Annotated[
     str,
@@ -138,9 +138,9 @@ def _disruption(spec: NodePoolSpecModel) -> Disruption:
     budgets = (BudgetModel(),) if own.budgets is None else own.budgets
     expire_after = spec.template.spec.expire_after or EXPIRE_AFTER
     return Disruption(
-        empty_after=duration_or_never(own.consolidate_after, "spec.disruption.consolidateAfter"),
+        policy=ConsolidationPolicy(own.consolidation_policy or _POLICY),
+        consolidate_after=duration_or_never(own.consolidate_after, "spec.disruption.consolidateAfter"),
         expire_after=duration_or_never(expire_after, "spec.template.spec.expireAfter"),
-        consolidation=own.consolidation_policy != _WHEN_EMPTY,
         budgets=tuple(b.value(f"spec.disruption.budgets[{n}]") for n, b in enumerate(budgets)),
     )
 
@@ -162,6 +162,6 @@ def _check_static(spec: NodePoolSpecModel) -> None:
 def _not_acted_on(spec: NodePoolSpecModel) -> Iterator[str]:
     if spec.replicas is not None:
         yield "spec.replicas"
-    if spec.disruption.consolidation_policy not in (None, _WHEN_EMPTY):
+    if spec.disruption.consolidation_policy not in (None, ConsolidationPolicy.WHEN_EMPTY):
         yield "spec.disruption.consolidationPolicy"
     yield from dated(spec.template.spec.taints, spec.template.spec.startup_taints, TEMPLATE)

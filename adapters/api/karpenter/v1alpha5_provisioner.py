@@ -21,7 +21,7 @@ from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import StrictTaintModel, dated
 from treenail.domain.model import labels
 from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
-from treenail.domain.model.node_pools import Budget, Disruption, Generation
+from treenail.domain.model.node_pools import Budget, ConsolidationPolicy, Disruption, Generation
 from treenail.domain.model.requirements import Operator, Requirement, Requirements
 
 Seconds: TypeAlias = Annotated[int, Meta(ge=0)]
@@ -137,20 +137,25 @@ def _kubelet(spec: ProvisionerSpecModel) -> Kubelet | None:
     return own.value("spec.kubeletConfiguration", container_runtime=own.container_runtime) if own else None
 
 
-# Nodes that are replaced go as those of a NodePool do that says no budget; empty ones all at once.
-_REPLACED: Final = Budget(percent=10, reasons=("Drifted", "Expired"))
+# Nodes with pods go as those of a NodePool do that says no budget; empty ones all at once.
+_WITH_PODS: Final = Budget(percent=10, reasons=("Drifted", "Expired", "Underutilized"))
 
 
 def _disruption(spec: ProvisionerSpecModel) -> Disruption:
     empty, expired = spec.ttl_seconds_after_empty, spec.ttl_seconds_until_expired
-    consolidation = bool(spec.consolidation and spec.consolidation.enabled)
-    if consolidation and empty is not None:
+    consolidated = bool(spec.consolidation and spec.consolidation.enabled)
+    if consolidated and empty is not None:
         raise FieldError("spec.ttlSecondsAfterEmpty", "cannot stand beside spec.consolidation.enabled")
+    # Where nodes are consolidated, empty ones go at once, as others do.
+    after = 0 if consolidated else empty
+    policy = (
+        ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED if consolidated else ConsolidationPolicy.WHEN_EMPTY
+    )
     return Disruption(
-        empty_after=None if empty is None else seconds(empty, "spec.ttlSecondsAfterEmpty"),
+        policy=policy,
+        consolidate_after=None if after is None else seconds(after, "spec.ttlSecondsAfterEmpty"),
         expire_after=None if expired is None else seconds(expired, "spec.ttlSecondsUntilExpired"),
-        consolidation=consolidation,
-        budgets=(_REPLACED,),
+        budgets=(_WITH_PODS,),
     )
 
 

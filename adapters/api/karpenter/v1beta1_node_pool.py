@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, field
@@ -29,7 +28,7 @@ from treenail.adapters.api.metadata import StrictObject, StrictTemplateMetadata
 from treenail.adapters.api.model import PlainQuantities, StrictModel
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import StrictTaintModel, dated
-from treenail.domain.model.node_pools import Budget, Disruption, Generation
+from treenail.domain.model.node_pools import Budget, ConsolidationPolicy, Disruption, Generation
 
 _WHEN_EMPTY: Final = "WhenEmpty"
 
@@ -123,13 +122,16 @@ def beta_node_pool(model: BetaNodePoolModel, _reading: Reading) -> Translation:
 def _disruption(own: BetaDisruptionModel) -> Disruption:
     own.check("spec.disruption")
     budgets = (BetaBudgetModel(),) if own.budgets is None else own.budgets
-    after = own.consolidate_after
+    underutilized = own.consolidation_policy != _WHEN_EMPTY
     return Disruption(
-        empty_after=timedelta(0)
-        if after is None
-        else duration_or_never(after, "spec.disruption.consolidateAfter"),
+        policy=ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED
+        if underutilized
+        else ConsolidationPolicy.WHEN_EMPTY,
+        # Without one, WhenUnderutilized means at once.
+        consolidate_after=duration_or_never(
+            own.consolidate_after or "0s", "spec.disruption.consolidateAfter"
+        ),
         expire_after=duration_or_never(own.expire_after or EXPIRE_AFTER, "spec.disruption.expireAfter"),
-        consolidation=own.consolidation_policy != _WHEN_EMPTY,
         budgets=tuple(b.value(f"spec.disruption.budgets[{n}]") for n, b in enumerate(budgets)),
     )
 

@@ -18,9 +18,9 @@ def tainted(key: str, effect: str, value: str = "") -> dict[str, str]:
     return {"key": key, "effect": effect, "value": value}
 
 
-def costing(written: str) -> dict[str, Any]:
-    """A pool that says what its nodes cost beside their price and volumes."""
-    metadata = {"name": "default", "annotations": {"treenail.sh/node-overhead-cost": written}}
+def annotated(key: str, written: str) -> dict[str, Any]:
+    """A pool with an annotation of our own."""
+    metadata = {"name": "default", "annotations": {f"treenail.sh/{key}": written}}
     return {**node_pool_tree(), "metadata": metadata}
 
 
@@ -76,17 +76,38 @@ NODE_POOLS = {
         "spec.disruption.budgets[0].schedule: is not a cron schedule (such as '0 9 * * 1-5' or @daily)",
     ),
     "cost of nodes that is no amount": (
-        costing("free"),
+        annotated("node-overhead-cost", "free"),
         (
             'metadata.annotations[treenail.sh/node-overhead-cost]: "free" is not an amount of US dollars '
             "an hour between 0 and 1000, such as 0.02"
         ),
     ),
     "cost of nodes below zero": (
-        costing("-0.02"),
+        annotated("node-overhead-cost", "-0.02"),
         (
             'metadata.annotations[treenail.sh/node-overhead-cost]: "-0.02" is not an amount of US dollars '
             "an hour between 0 and 1000, such as 0.02"
+        ),
+    ),
+    "payback that never comes": (
+        annotated("payback", "Never"),
+        (
+            'metadata.annotations[treenail.sh/payback]: "Never" is not a duration'
+            " longer than 0, such as 30m or 2h"
+        ),
+    ),
+    "payback at once": (
+        annotated("payback", "0s"),
+        (
+            'metadata.annotations[treenail.sh/payback]: "0s" is not a duration'
+            " longer than 0, such as 30m or 2h"
+        ),
+    ),
+    "payback below zero": (
+        annotated("payback", "-2h"),
+        (
+            'metadata.annotations[treenail.sh/payback]: "-2h" is not a duration'
+            " longer than 0, such as 30m or 2h"
         ),
     ),
     "static pool with a weight": (

@@ -40,7 +40,7 @@ def test_the_first_walkthrough_is_a_pool_with_its_provider_and_five_pods() -> No
     (node_class,) = decoded.node_classes
     (deployment,) = decoded.deployments
     assert pool.limits == Resources({"cpu": 1_000_000})
-    assert pool.disruption.empty_after == timedelta(seconds=30)
+    assert pool.disruption.consolidate_after == timedelta(seconds=30)
     assert pool.node_class == node_class.ref
     assert node_class.instance_profile == "KarpenterNodeInstanceProfile-demo"
     assert node_class.subnet_terms == (SelectorTerm(tags=(("kubernetes.io/cluster/demo", "*"),)),)

@@ -8,7 +8,7 @@ import pytest
 from tests.adapters.api.builders import node_pool_tree, provisioner_tree, read
 from treenail.domain.model import labels
 from treenail.domain.model.node_classes import NodeClassRef
-from treenail.domain.model.node_pools import Budget, Disruption, Generation, NodePool
+from treenail.domain.model.node_pools import Budget, ConsolidationPolicy, Disruption, Generation, NodePool
 from treenail.domain.model.requirements import ANYTHING, Operator
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import Effect, Taint
@@ -25,9 +25,9 @@ def test_a_node_pool_has_the_defaults_of_its_version_and_no_types_by_default() -
     assert own.weight == 0
     assert own.generation is Generation.V1
     assert own.disruption == Disruption(
-        empty_after=timedelta(0),
+        policy=ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED,
+        consolidate_after=timedelta(0),
         expire_after=timedelta(hours=720),
-        consolidation=True,
         budgets=(Budget(percent=10),),
     )
     assert own.not_acted_on == ()
@@ -61,8 +61,8 @@ def test_every_field_of_a_node_pool_comes_through() -> None:
     assert own.weight == 9
     assert own.labels == {"team": "a"}
     assert own.annotations == {"example.com/x": "y"}
-    assert own.disruption.empty_after == timedelta(seconds=30)
-    assert not own.disruption.consolidation
+    assert own.disruption.consolidate_after == timedelta(seconds=30)
+    assert own.disruption.policy is ConsolidationPolicy.WHEN_EMPTY
 
 
 @pytest.mark.parametrize(("written", "cost"), [("0.05", 0.05), ("0", 0.0), ("3", 3.0)])
@@ -85,10 +85,28 @@ def test_pools_of_every_generation_may_say_what_their_nodes_cost_beside_price_an
     ("written", "expected"),
     [("Never", None), ("0s", timedelta(0)), ("1h30m", timedelta(minutes=90))],
 )
-def test_consolidate_after_is_how_long_a_node_may_stand_empty(
+def test_consolidate_after_is_how_long_pods_must_have_left_a_node_alone(
     written: str, expected: timedelta | None
 ) -> None:
-    assert pool(disruption={"consolidateAfter": written}).disruption.empty_after == expected
+    assert pool(disruption={"consolidateAfter": written}).disruption.consolidate_after == expected
+
+
+@pytest.mark.parametrize("policy", list(ConsolidationPolicy))
+def test_the_policy_of_a_node_pool_says_which_nodes_are_consolidated(policy: ConsolidationPolicy) -> None:
+    assert pool(disruption={"consolidationPolicy": policy.value}).disruption.policy is policy
+
+
+def test_pools_of_every_generation_may_say_when_a_consolidation_must_have_paid_back() -> None:
+    said = {"name": "default", "annotations": {labels.PAYBACK: "1h30m"}}
+    beta = {**node_pool_tree(), "apiVersion": "karpenter.sh/v1beta1"}
+    beta["spec"]["template"]["spec"]["nodeClassRef"] = {"name": "default"}
+
+    for tree in (node_pool_tree(), provisioner_tree(), beta):
+        own = read({**tree, "metadata": said}, NodePool)
+        assert own.payback == timedelta(minutes=90)
+        # It is no annotation of the nodes.
+        assert own.annotations == {}
+        assert read({**tree, "metadata": {"name": "default"}}, NodePool).payback is None
 
 
 def test_nodes_expire_unless_they_never_should() -> None:

@@ -9,7 +9,7 @@ from tests.adapters.api.builders import decoded, provisioner_tree, read
 from treenail.adapters.api.manifests import decode, parse_manifests
 from treenail.domain.model import labels
 from treenail.domain.model.node_classes import Kubelet, NodeClassRef
-from treenail.domain.model.node_pools import Budget, Disruption, Generation, NodePool
+from treenail.domain.model.node_pools import Budget, ConsolidationPolicy, Disruption, Generation, NodePool
 from treenail.domain.model.requirements import Operator, Requirement, Requirements
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import Effect, Taint
@@ -64,9 +64,12 @@ def test_a_label_does_not_suppress_a_default() -> None:
 def test_what_is_unset_is_never_and_nothing() -> None:
     own = pool()
 
-    replaced = Budget(percent=10, reasons=("Drifted", "Expired"))
+    with_pods = Budget(percent=10, reasons=("Drifted", "Expired", "Underutilized"))
     assert own.disruption == Disruption(
-        empty_after=None, expire_after=None, consolidation=False, budgets=(replaced,)
+        policy=ConsolidationPolicy.WHEN_EMPTY,
+        consolidate_after=None,
+        expire_after=None,
+        budgets=(with_pods,),
     )
     assert own.weight == 0
     assert own.limits is None
@@ -108,13 +111,13 @@ def test_every_field_of_a_provisioner_comes_through() -> None:
         image_gc_high_threshold_percent=85,
         cpu_cfs_quota=True,
     )
-    assert own.disruption.empty_after == timedelta(seconds=30)
+    assert own.disruption.consolidate_after == timedelta(seconds=30)
     assert own.limits == Resources({"cpu": 10_000, "memory": 2**40})
     assert own.weight == 7
 
 
 def test_an_empty_node_may_be_given_back_at_once() -> None:
-    assert pool(ttlSecondsAfterEmpty=0).disruption.empty_after == timedelta(0)
+    assert pool(ttlSecondsAfterEmpty=0).disruption.consolidate_after == timedelta(0)
 
 
 def test_what_is_not_acted_on_yet_is_listed_and_warned_of() -> None:
@@ -130,7 +133,7 @@ def test_what_is_not_acted_on_yet_is_listed_and_warned_of() -> None:
         "spec.consolidation.enabled",
         "spec.requirements[0].values",
     )
-    assert own.disruption.consolidation
+    assert own.disruption.policy is ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED
     assert own.disruption.expire_after == timedelta(hours=1)
 
 
@@ -145,8 +148,19 @@ def test_a_warning_names_file_object_and_field() -> None:
     )
 
 
-def test_consolidation_switched_off_is_acted_on() -> None:
-    assert pool(consolidation={"enabled": False}, ttlSecondsAfterEmpty=5).not_acted_on == ()
+def test_consolidation_switched_on_takes_nodes_at_once_empty_ones_too() -> None:
+    own = pool(consolidation={"enabled": True}).disruption
+
+    assert own.policy is ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED
+    assert own.consolidate_after == timedelta(0)
+
+
+def test_consolidation_switched_off_leaves_empty_nodes_to_their_own_time() -> None:
+    own = pool(consolidation={"enabled": False}, ttlSecondsAfterEmpty=5)
+
+    assert own.disruption.policy is ConsolidationPolicy.WHEN_EMPTY
+    assert own.disruption.consolidate_after == timedelta(seconds=5)
+    assert own.not_acted_on == ()
 
 
 def test_a_provider_within_is_a_node_class_named_after_its_provisioner() -> None:

@@ -10,7 +10,7 @@ from tests.adapters.api.builders import problem_of, read
 from tests.adapters.cli.command import treenail
 from treenail.adapters.api.manifests import decode_all, read_manifests
 from treenail.domain.model.node_classes import AmiFamily, NodeClass, NodeClassRef, SelectorTerm
-from treenail.domain.model.node_pools import Budget, NodePool
+from treenail.domain.model.node_pools import Budget, ConsolidationPolicy, NodePool
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.resources import Resources
 
@@ -67,9 +67,9 @@ def test_a_pool_that_says_little_means_what_it_is_documented_to() -> None:
     own = read(pool(), NodePool)
 
     assert own.node_class == NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default")
-    assert own.disruption.empty_after == timedelta(0)
+    assert own.disruption.consolidate_after == timedelta(0)
     assert own.disruption.expire_after == timedelta(hours=720)
-    assert own.disruption.consolidation
+    assert own.disruption.policy is ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED
     assert own.disruption.budgets == (Budget(percent=10),)
     assert own.kubelet is None
 
@@ -86,8 +86,9 @@ def test_empty_nodes_go_after_a_while_or_never() -> None:
     after = read(pool({"consolidationPolicy": "WhenEmpty", "consolidateAfter": "30s"}), NodePool)
     never = read(pool({"consolidateAfter": "Never", "expireAfter": "Never"}), NodePool)
 
-    assert (after.disruption.empty_after, after.disruption.consolidation) == (timedelta(seconds=30), False)
-    assert (never.disruption.empty_after, never.disruption.expire_after) == (None, None)
+    assert after.disruption.consolidate_after == timedelta(seconds=30)
+    assert after.disruption.policy is ConsolidationPolicy.WHEN_EMPTY
+    assert (never.disruption.consolidate_after, never.disruption.expire_after) == (None, None)
 
 
 def test_a_claim_is_read() -> None:

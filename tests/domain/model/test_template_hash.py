@@ -81,7 +81,7 @@ def test_what_nodes_are_made_like_changes_a_pools_hash(changed: object) -> None:
         replace(POOL, weight=7, resource_version=9, uid="another"),
         replace(POOL, limits=Resources.parse({"cpu": 10})),
         replace(POOL, requirements=Requirements((Requirement("a", frozenset({"b"})),))),
-        replace(POOL, disruption=replace(POOL.disruption, empty_after=timedelta(seconds=7))),
+        replace(POOL, disruption=replace(POOL.disruption, consolidate_after=timedelta(seconds=7))),
     ],
 )
 def test_what_is_chosen_or_given_back_does_not(changed: object) -> None:

@@ -163,11 +163,8 @@ def test_a_provisioner_means_what_its_pool_and_class_mean(tree: Tree) -> None:
 
     made = node_pool_of(tree)
     for one in (made, converted(made, "v1")):
-        # In v1beta1 empty nodes of a pool that is consolidated go at once.
         after = read(one, NodePool)
         end = of_v1(own, ref, kubelet=bool(tree["spec"].get("kubeletConfiguration")))
-        if own.disruption.consolidation:
-            end = replace(end, disruption=replace(end.disruption, empty_after=after.disruption.empty_after))
         assert replace(after, not_acted_on=()) == end
 
     within = node_class_within(tree)
