@@ -18,7 +18,7 @@ _Curve: TypeAlias = tuple[float, float, float]
 
 
 class SpotMarket:
-    """The spot market of a region. It is drawn from the seed alone: asking changes nothing."""
+    """The spot market of a region, drawn from the seed, less prices that were set. Asking changes nothing."""
 
     def __init__(self, seed: int, catalogue: Catalogue, *, factor: tuple[float, float], moving: bool) -> None:
         self._seed = seed
@@ -26,6 +26,25 @@ class SpotMarket:
         self._factor = factor
         self._moving = moving
         self._curves: dict[tuple[str, str], _Curve] = {}
+        self._set: dict[tuple[str, str], float] = {}
+        # Grows with every price that is set: who remembers prices asks anew then.
+        self.changes = 0
+
+    def set_price(self, instance_type: str, zone: str, price: float | None) -> None:
+        """Let spot cost `price` from now on, in $/h; with None again what it would by itself.
+
+        Raises:
+            ValueError: the type is not sold, or the price is not above 0.
+        """
+        if self._catalogue.on_demand_price(instance_type) is None or zone not in self._catalogue.zones:
+            raise ValueError(f"{instance_type} is not sold in {zone}")
+        if price is not None and price <= 0:
+            raise ValueError(f"{price} is no price")
+        if price is None:
+            self._set.pop((instance_type, zone), None)
+        else:
+            self._set[instance_type, zone] = price
+        self.changes += 1
 
     def epoch(self, now: float) -> int:
         """Return the number of the span of time, at monotonic second `now`, within which prices stay."""
@@ -36,6 +55,8 @@ class SpotMarket:
         on_demand = self._catalogue.on_demand_price(instance_type)
         if on_demand is None:
             return None
+        if (instance_type, zone) in self._set:
+            return self._set[instance_type, zone]
         curve = self._curves.get((instance_type, zone))
         if curve is None:
             curve = self._curves[instance_type, zone] = self._curve(instance_type, zone)

@@ -44,6 +44,13 @@ class OutsideEvents:
         """End the shortages and limits of these pools."""
         self._region.pools.restock(Pool(capacity_type or ANY, instance_type, zone))
 
+    def set_spot_price(self, instance_type: str, zone: str, price: float | None) -> None:
+        """Let spot cost `price` from now on, in $/h; with None again what it would by itself.
+
+        Instances that run keep the price they were bought at.
+        """
+        self._region.market.set_price(instance_type, zone, price)
+
     def interrupt(self, instance_id: str, notice_seconds: float = 120) -> None:
         """Warn of the end of a spot instance, and end it when the notice is over."""
         self._troubles.interrupt(instance_id, notice_seconds)

@@ -116,7 +116,7 @@ class Shop:
         epoch = self._market.epoch(self._clock.monotonic())
         ids = {image.id for image in images.values()}
         learned = self.learned.of(ids, sizing_hash(node_class, kubelet), self._clock.now())
-        key = (same, kubelet, subnets, images, epoch, learned)
+        key = (same, kubelet, subnets, images, epoch, self._market.changes, learned)
         for known, made in self._made:
             if known == key:
                 return made

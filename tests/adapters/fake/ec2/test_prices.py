@@ -61,19 +61,42 @@ def test_prices_stay_unless_they_may_move() -> None:
     assert max(steps) < 0.04
 
 
+def offered(rig: Rig) -> float:
+    """Return what the catalogue of now says that spot of m5.large costs in the first zone."""
+    types = {t.name: t for t in rig.ec2.instance_types(node_class(), Kubelet())}
+    return next(o.price for o in types["m5.large"].offerings if (o.zone, o.capacity_type) == (A, labels.SPOT))
+
+
 def test_offerings_follow_moving_prices() -> None:
     rig = Rig(settings=EC2Settings(moving_prices=True))
-
-    def offered() -> float | None:
-        types = {t.name: t for t in rig.ec2.instance_types(node_class(), Kubelet())}
-        return next(
-            o.price for o in types["m5.large"].offerings if (o.zone, o.capacity_type) == (A, labels.SPOT)
-        )
-
-    before = offered()
+    before = offered(rig)
     rig.agenda.run(7200)
 
-    assert offered() == rig.ec2.spot_price("m5.large", A) != before
+    assert offered(rig) == rig.ec2.spot_price("m5.large", A) != before
+
+
+def test_a_price_that_was_set_is_what_is_offered_and_paid_until_it_is_lifted() -> None:
+    rig = Rig()
+    drawn = offered(rig)
+    old = rig.launch_spot("m5.large/a", call="before")
+
+    rig.ec2.outside.set_spot_price("m5.large", A, 0.012)
+    new = rig.launch_spot("m5.large/a", call="after")
+
+    assert offered(rig) == rig.ec2.spot_price("m5.large", A) == new.price == 0.012
+    assert old.price == drawn
+    assert rig.ec2.spot_price("m5.large", B) != 0.012
+    rig.ec2.outside.set_spot_price("m5.large", A, None)
+    assert offered(rig) == drawn
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "zone", "price"),
+    [("zz9.large", A, 0.1), ("m5.large", "eu-west-1a", 0.1), ("m5.large", A, 0.0)],
+)
+def test_what_is_not_sold_has_no_price_and_none_is_free(instance_type: str, zone: str, price: float) -> None:
+    with pytest.raises(ValueError, match=r"is not sold|is no price"):
+        Rig().ec2.outside.set_spot_price(instance_type, zone, price)
 
 
 def test_an_instance_costs_by_the_second_until_it_is_terminated() -> None:
