@@ -112,6 +112,8 @@ WORKLOADS: Final[Mapping[str, Workload]] = {
             deployment("large", 5, "4", "16Gi"),
         )
     ),
+    "1 pod of 90, 300Gi": Workload(waiting=(deployment("huge", 1, "90", "300Gi"),)),
+    "60 jobs of 3500m, 6Gi": Workload(waiting=(deployment("jobs", 60, "3500m", "6Gi"),)),
     "20 pods of 1, 30Gi": Workload(waiting=(deployment("cache", 20, "1", "30Gi"),)),
     "30 pods of 500m, 1Gi, spread over zones": Workload(
         waiting=(deployment("web", 30, "500m", "1Gi", **spread_over_zones("web")),)
