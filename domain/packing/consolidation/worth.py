@@ -1,0 +1,155 @@
+"""Whether a move is worth it, by the terms of every pool that nodes go from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from itertools import groupby
+from typing import Final
+
+from treenail.domain.model.durations import format_duration
+from treenail.domain.model.node_pools import ConsolidationPolicy
+from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, PoolTerms
+
+# The score at which Balanced approves: one half, which Karpenter's API fixes (k = 2).
+BALANCED_THRESHOLD: Final = 0.5
+
+# Dollars for each unit of eviction cost: for an ordinary pod, and as much for each node that is drained. An
+# estimate, not a measurement: to start anew (image, connections, caches) a pod keeps one CPU busy for some
+# six minutes, and a CPU costs about $0.05/h on demand (m5.large: 2 for $0.096/h).
+EVICTION_DOLLARS: Final = 0.005
+
+# How long nodes are paid twice when one is replaced: a replacement is launched, joins and is initialized in
+# one to two minutes, and most pods have gone within the three after that. An estimate as well.
+DOUBLE_RUNNING: Final = timedelta(minutes=5)
+
+# Differences smaller than this ($/h) come from adding up prices: prices have at most six decimals.
+ROUNDING: Final = 1e-9
+
+_HOUR: Final = timedelta(hours=1)
+
+
+def objection_to(
+    removed: Sequence[CandidateNode], *, saves: float, new_cost: float, terms: Mapping[str, PoolTerms]
+) -> str | None:
+    """Return why the nodes `removed` should rather stay, None where it is worth letting them go together.
+
+    `saves` is by how much the cluster costs less afterwards, `new_cost` what the nodes cost that are bought
+    in their place, both $/h. Where that is nothing, the nodes are only deleted. All pools involved must
+    agree, by their `terms`; those of a pool that are not given are not guessed, the nodes stay.
+    """
+    if new_cost > 0 and (dear := _not_cheap_enough(removed, saves)):
+        return dear
+    for pool, nodes in _by_pool(removed):
+        if pool not in terms:
+            return f'It is not known on which terms nodes of NodePool "{pool}" are consolidated'
+        objection = _objection_of(pool, nodes, _share(nodes, removed), saves, new_cost, terms[pool])
+        if objection is not None:
+            return objection
+    return None
+
+
+def most_it_could_save(node: CandidateNode, terms: Mapping[str, PoolTerms]) -> float | None:
+    """Return what letting this node go by itself saves at most, $/h, None where it can not be worth it.
+
+    It saves most where it is deleted and nothing is bought: where `objection_to` that has something to say,
+    it has to every move of this node alone, and there is no need to look for one.
+    """
+    hopeless = objection_to((node,), saves=node.cost, new_cost=0.0, terms=terms)
+    return node.cost if hopeless is None else None
+
+
+def balanced_scores(
+    removed: Sequence[CandidateNode], *, saves: float, terms: Mapping[str, PoolTerms]
+) -> Mapping[str, float]:
+    """Return the scores of a move, by those pools it takes nodes from whose policy is Balanced, sorted."""
+    return {
+        pool: _score(nodes, saves * _share(nodes, removed), terms[pool])
+        for pool, nodes in _by_pool(removed)
+        if pool in terms and terms[pool].policy is ConsolidationPolicy.BALANCED
+    }
+
+
+def move_dollars(removed: Sequence[CandidateNode], new_cost: float) -> float:
+    """Return what it costs once, in dollars, to replace the nodes `removed` by some of `new_cost` $/h."""
+    return EVICTION_DOLLARS * _disruption(removed) + new_cost * (DOUBLE_RUNNING / _HOUR)
+
+
+def _not_cheap_enough(removed: Sequence[CandidateNode], saves: float) -> str:
+    """Return why nodes are not replaced for such a saving ($/h), "" where they are."""
+    if saves <= ROUNDING:
+        return "Can't replace with a cheaper node"
+    # Each of several recent replacements was to save something of its own: a move of all must save more than
+    # that together, or they could be replaced in pairs for what none of them is replaced for alone.
+    least = sum(node.least_saving for node in removed)
+    if saves <= least + ROUNDING:
+        return (
+            f"Replacing it would save ${saves:.4g}/h, "
+            f"not more than the ${least:.4g}/h that it was itself bought for a short time ago to save"
+        )
+    return ""
+
+
+def _objection_of(
+    pool: str, nodes: Sequence[CandidateNode], share: float, saves: float, new_cost: float, terms: PoolTerms
+) -> str | None:
+    """Return what one pool has to say against a move, of which it has this `share`."""
+    disruption = _disruption(nodes)
+    # Each node counts 1 by itself: what is more is the cost of evicting pods.
+    if terms.policy is ConsolidationPolicy.WHEN_EMPTY and disruption > len(nodes):
+        return f'NodePool "{pool}" has consolidation policy WhenEmpty, but node is not empty'
+    if terms.policy is ConsolidationPolicy.BALANCED:
+        score = _score(nodes, saves * share, terms)
+        if score < BALANCED_THRESHOLD:
+            return (
+                f'NodePool "{pool}" has consolidation policy Balanced: the move scores {score:.2f}, '
+                f"less than {BALANCED_THRESHOLD:.2f}"
+            )
+    if terms.payback is None:
+        return None
+    earned = saves * share * _hours_earning(nodes, terms.payback)
+    costs = move_dollars(nodes, new_cost * share)
+    if earned >= costs:
+        return None
+    return (
+        f'NodePool "{pool}" wants moves to pay back within {format_duration(terms.payback)}: '
+        f"this one would earn ${earned:.4g} by then, but costs ${costs:.4g}"
+    )
+
+
+def _hours_earning(nodes: Sequence[CandidateNode], payback: timedelta) -> float:
+    """Return for how many hours the savings of a move count: each node's as long as it would have lived."""
+    spans = [payback if node.remaining is None else min(payback, node.remaining) for node in nodes]
+    hours = [max(0.0, span / _HOUR) for span in spans]
+    return sum(each * _share((node,), nodes) for each, node in zip(hours, nodes, strict=True))
+
+
+def _score(nodes: Sequence[CandidateNode], saves: float, terms: PoolTerms) -> float:
+    """Return the part of the pool's cost that is saved for each part of its pods' disruption.
+
+    0 where nothing is saved, or where the pool's own sums are not known: there is nothing to compare with.
+    """
+    if saves <= 0 or terms.cost <= 0 or terms.disruption <= 0:
+        return 0.0
+    disruption = _disruption(nodes) / terms.disruption
+    return (saves / terms.cost) / disruption if disruption > 0 else math.inf
+
+
+def _disruption(nodes: Sequence[CandidateNode]) -> float:
+    return sum(node.disruption for node in nodes)
+
+
+def _share(nodes: Sequence[CandidateNode], removed: Sequence[CandidateNode]) -> float:
+    """Return which part of a move's savings is due to `nodes`: as large as their part of what all cost."""
+    if len(nodes) == len(removed):
+        return 1.0
+    total = sum(node.cost for node in removed)
+    # Without any price each counts as much as the next.
+    return sum(node.cost for node in nodes) / total if total > 0 else len(nodes) / len(removed)
+
+
+def _by_pool(removed: Sequence[CandidateNode]) -> Iterator[tuple[str, tuple[CandidateNode, ...]]]:
+    """Yield the pools involved, by name, each with its nodes."""
+    for pool, nodes in groupby(sorted(removed, key=lambda node: node.pool), key=lambda node: node.pool):
+        yield pool, tuple(nodes)
