@@ -37,8 +37,8 @@ class CandidatePublisher:
         self._model = model
         self._disruptor = disruptor
         self._in_use: dict[str, NodeClaim] = {}
-        # By name, its pool and whether it was bought twice.
-        self._empty: dict[str, tuple[str, bool]] = {}
+        # By name, its pool, whether it was bought twice, and the uids of pods on it that are to be evicted.
+        self._empty: dict[str, tuple[str, bool, tuple[str, ...]]] = {}
         # First-seen times of nodes whose state predates this process.
         self._found: dict[str, datetime] = {}
 
@@ -78,10 +78,14 @@ class CandidatePublisher:
                 del self._empty[name]
                 self._disruptor(before[0]).tell(NodeEmptied(name=name, since=None))
             return
-        stands = view.pool, self._duplicate(view)
+        stands = view.pool, self._duplicate(view), self._to_evict(view)
         if stands != before:
             self._empty[name] = stands
             self._disruptor(view.pool).tell(replace(self._emptied(name, view, now), duplicate=stands[1]))
+
+    def _to_evict(self, view: NodeView) -> tuple[str, ...]:
+        """Return the pods that run on an empty node: its time restarts where others do."""
+        return tuple(pod.uid for pod in self._model.objects.pods_of(view) if pod.reschedulable)
 
     def _duplicate(self, view: NodeView) -> bool:
         model, claim = self._model, view.claim

@@ -21,6 +21,7 @@ from treenail.domain.cluster.cluster_facts import (
     kind_of,
     says_the_same,
 )
+from treenail.domain.cluster.emptiness import is_empty
 from treenail.domain.cluster.first_sight import FirstSight
 from treenail.domain.cluster.inventory import Inventory
 from treenail.domain.cluster.marked_nodes import MarkedNodes
@@ -371,8 +372,9 @@ class ClusterModel:
         return uid in self.objects.provisionable and self.promises.of(uid) is None
 
     def empty(self, name: str) -> bool:
-        """Return whether nothing but daemons runs on a view, and nothing is promised a place there."""
-        return not self.promises.at(name) and all(p.belongs for p in self.objects.pods_on(name))
+        """Return whether nothing that keeps it runs on a view, and nothing is promised a place there."""
+        pods, claim = self.objects.pods_on(name), self.objects.claims.get(name)
+        return not self.promises.at(name) and is_empty(pods, claim)
 
     def snapshot(self, now: datetime, leaving: Collection[str] = ()) -> Snapshot:
         """Return all that planning may look at, at this revision, as it were without the views `leaving`.

@@ -1,12 +1,15 @@
-"""Emptiness of nodes: since when a node is empty, and the pod events to write to the API."""
+"""Emptiness of nodes: what keeps one from being empty, since when it is, and pod events for the API."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from treenail.domain.model import labels
+from treenail.domain.model.claims import promised_pods, replaced_nodes
+from treenail.domain.model.eviction_cost import eviction_cost
 from treenail.domain.model.instants import read_instant
 from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.nodes import INITIALIZED, NodeClaim, NodeView
@@ -28,15 +31,40 @@ class PodsMoved:
     empty: bool
 
 
+def keeps(pod: Pod, claim: NodeClaim | None) -> bool:
+    """Return whether a pod on the node of a claim keeps that from being empty.
+
+    One that comes back elsewhere does if it costs anything to evict; also if the node was bought for it, else
+    it would be evicted from one new node after the other. A pod that is only stopping does not.
+    """
+    if pod.unread:
+        return True
+    if not pod.reschedulable:
+        return False
+    return eviction_cost(pod) > 0 or (claim is not None and _bought_for(pod, claim))
+
+
+def _bought_for(pod: Pod, claim: NodeClaim) -> bool:
+    """Return whether a claim was made for a pod, or for those of other nodes, one of which it may follow."""
+    return bool(replaced_nodes(claim)) or pod.uid in promised_pods(claim)
+
+
+def is_empty(pods: Iterable[Pod], claim: NodeClaim | None) -> bool:
+    """Return whether a node with these pods may go as empty: then those that are left are evicted."""
+    return not any(keeps(pod, claim) for pod in pods)
+
+
 def moved(before: Pod | None, after: Pod | None) -> bool:
-    """Return whether a pod came to its node, began to stop or left, and does not leave nodes empty."""
+    """Return whether a pod came to its node, began to stop or left, and is no part of the node."""
     pod = after or before
     if pod is None or pod.daemon or pod.mirror:
         return False
     was, there = (one is not None and one.bound for one in (before, after))
     began = before is not None and before.active and after is not None and not after.active
     elsewhere = before is not None and after is not None and before.node_name != after.node_name
-    return was != there or (there and (began or elsewhere))
+    # That one is gone which was stopping is no news.
+    left = was and not there and before is not None and before.active
+    return (there and not was) or left or (there and (began or elsewhere))
 
 
 def empty_since(view: NodeView) -> datetime | None:

@@ -20,12 +20,17 @@ def restore_moving(model: ClusterModel, *, lasts_until: datetime) -> None:
     for claim in sorted(model.objects.claims.values(), key=lambda c: c.name):
         view = model.objects.view(claim.name)
         # One that is in use was made for these pods long ago, and they stayed where they were.
-        if view is None or model.marks.going(view) or (claim.initialized and not model.empty(claim.name)):
+        if view is None or model.marks.going(view) or (claim.initialized and _used(model, claim)):
             continue
         for uid in promised_pods(claim):
             pod = model.objects.pods.get(uid)
             if pod is not None and _moves(model, pod, claim):
                 model.keep(_promise(pod, claim, lasts_until))
+
+
+def _used(model: ClusterModel, claim: NodeClaim) -> bool:
+    """Return whether pods came to the node of a claim, whatever it costs to evict them."""
+    return any(not pod.belongs for pod in model.objects.pods_on(claim.name))
 
 
 def _moves(model: ClusterModel, pod: Pod, claim: NodeClaim) -> bool:

@@ -135,7 +135,7 @@ def _future(model: ClusterModel, view: NodeView, claim: NodeClaim, now: datetime
     if empty:
         since = empty_since(view)
         known = f", since {write_instant(since)}" if since is not None else ""
-        yield Statement("future", f"Nothing but daemons is on it{known}; {_patience(pool)}.")
+        yield Statement("future", f"{_what_is_left(model.objects.pods_of(view))}{known}; {_patience(pool)}.")
     if claim.drift is not None:
         yield Statement("future", f"It drifted: {claim.drift}.")
     end = expires_at(claim, pool)
@@ -149,6 +149,12 @@ def _future(model: ClusterModel, view: NodeView, claim: NodeClaim, now: datetime
         yield Statement("future", "Nothing speaks for giving it up now.")
         return
     yield from _obstacles(model, view, pool, cause, now)
+
+
+def _what_is_left(pods: Sequence[Pod]) -> str:
+    if all(pod.belongs for pod in pods):
+        return "Nothing but daemons is on it"
+    return "Nothing is on it but daemons and pods that cost nothing to evict, or are stopping"
 
 
 def _patience(pool: NodePool | None) -> str:

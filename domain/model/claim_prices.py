@@ -53,11 +53,12 @@ class ClaimPrices:
         """Return what takes the place of a node costs, in $/h, that ends for a cause.
 
         That is what these decisions bought, which found places for its pods; nothing where they bought
-        nothing, and nothing in place of an empty node. None where that is not known, or not yet.
+        nothing, and nothing in place of an empty node, where there were none. None where that is not known,
+        or not yet.
         """
-        if cause is Cause.EMPTY:
-            return 0.0
         bought = [self._by_decision.get(decision, {}) for decision in decisions]
+        if cause is Cause.EMPTY and not bought:
+            return 0.0
         prices = [price for made in bought for price in made.values()]
         if not bought or any(price is None for price in prices):
             return None

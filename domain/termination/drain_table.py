@@ -14,6 +14,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Final
 
+from treenail.domain.cluster.emptiness import is_empty
 from treenail.domain.launch.launching import LaunchMark
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.cordons import cordon, cordoned, of_old_api, uncordon
@@ -171,7 +172,7 @@ def _empty(facts: Facts) -> bool:
 
 
 def _open_where_used(facts: Facts) -> Abandon | None:
-    return _open(facts) if _empty(facts) and any(not p.belongs for p in facts.pods) else None
+    return _open(facts) if _empty(facts) and not is_empty(facts.pods, facts.view.claim) else None
 
 
 def _settle_empty(facts: Facts) -> datetime | None:
@@ -294,7 +295,7 @@ TABLE: Final = (
         lambda f: f.unclaimed or f.claim.leaving,
         _S.DELETED,
     ),
-    Row(_S.CORDONED, "it was to go as empty, and has pods", _open_where_used, _S.STAYS),
+    Row(_S.CORDONED, "it was to go as empty, and is not", _open_where_used, _S.STAYS),
     Row(_S.CORDONED, "it was to go as empty, and pods may show up", _settle_empty, _S.CORDONED),
     Row(_S.CORDONED, "its pods have no ready places yet, or not in time", _await_places, _S.STAYS),
     Row(_S.CORDONED, "otherwise", _delete_claim, _S.DELETED),

@@ -120,6 +120,25 @@ def test_an_empty_node_is_told_to_its_pools_disruptor_once() -> None:
     ]
 
 
+def test_the_time_of_an_empty_node_restarts_with_each_pod_that_comes_though_it_costs_nothing_to_evict() -> (
+    None
+):
+    free = replace(bound_pod("p1", "node-c1"), annotations={labels.POD_DELETION_COST: str(-(2**27))})
+    stage = Knowing(*IN_USE)
+    stage.run(5)
+    stage.see(free)
+    stage.run(5)
+    stage.see(replace(free, resource_version=2, deleting_since=at(10)))
+    stage.run(5)
+    stage.lose(Kind.POD, "p1")
+
+    assert stage.disruptor.of(NodeEmptied) == [
+        NodeEmptied(name="c1", since=START),
+        NodeEmptied(name="c1", since=at(5)),
+        NodeEmptied(name="c1", since=at(10)),
+    ]
+
+
 @pytest.mark.parametrize(
     "there",
     [

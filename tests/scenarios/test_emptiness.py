@@ -59,6 +59,22 @@ def test_one_that_somebody_drained_goes_as_well(running: Rehearsal) -> None:
     assert record.cause == "empty"
 
 
+FOR_NOTHING = {"controller.kubernetes.io/pod-deletion-cost": str(-(2**27))}
+
+
+def test_pods_that_cost_nothing_to_evict_leave_an_empty_node_for_one_that_then_stays(
+    running: Rehearsal,
+) -> None:
+    spare = deployment("spare", replicas=1, cpu="100m", memory="100Mi", annotations=FOR_NOTHING)
+    running.apply(text(spare))
+    running.run_until(lambda: running.running() == 3, within="1m")
+    running.scale("web", 0)
+    running.run("2h")
+
+    assert [record.cause for record in running.history()].count("empty") == 1
+    assert (running.running(), len(running.claims())) == (1, 1)
+
+
 def crash_again_and_again(rehearsal: Rehearsal, *, times: int, every: str) -> None:
     """Let the controller live for so long each time."""
     for _ in range(times):

@@ -137,6 +137,19 @@ def test_an_empty_node_says_when_it_goes() -> None:
         assert said in told
 
 
+def test_a_node_with_pods_that_cost_nothing_to_evict_says_that_it_is_empty() -> None:
+    with small() as rehearsal:
+        (node,) = rehearsal.nodes()
+        free = {labels.POD_DELETION_COST: str(-(2**27))}
+        rehearsal.apply(text(deployment("free", replicas=1, cpu="100m", memory="100Mi", annotations=free)))
+        rehearsal.run("10s")
+        rehearsal.scale("web", 0)
+        rehearsal.run("5s")
+
+        (said,) = (line for line in of_node(rehearsal, node.name) if line.startswith("Nothing is on it but"))
+        assert "pods that cost nothing to evict, or are stopping" in said
+
+
 def test_a_node_on_its_way_out_says_why_and_what_it_waits_for() -> None:
     with Rehearsal(seed=1) as rehearsal:
         kept = deployment(replicas=1, annotations=KEPT)

@@ -264,6 +264,14 @@ def test_a_node_is_empty_with_nothing_but_daemons_and_no_promise() -> None:
     assert not known.empty("c1")
 
 
+def test_a_node_is_empty_as_soon_as_its_last_pod_begins_to_stop() -> None:
+    known = model(*IN_USE, bound_pod("p1", "node-c1"))
+    assert not known.empty("c1")
+
+    see(known, replace(bound_pod("p1", "node-c1", version=2), deleting_since=START))
+    assert known.empty("c1")
+
+
 def test_an_answer_that_comes_after_a_claims_end_does_not_bring_it_back() -> None:
     known = model(node_pool(), claim("c1"))
     lose(known, Kind.NODE_CLAIM, "c1")

@@ -5,9 +5,10 @@ from datetime import datetime
 
 import pytest
 
-from tests.builders import START, at, bound_pod, claim_of, conditions, pending_pod, view
-from treenail.domain.cluster.emptiness import PodEventBook, PodsMoved, empty_since, moved
+from tests.builders import START, at, bound_pod, claim, claim_of, conditions, pending_pod, view
+from treenail.domain.cluster.emptiness import PodEventBook, PodsMoved, empty_since, is_empty, keeps, moved
 from treenail.domain.model import labels
+from treenail.domain.model.claims import PROMISED, REPLACES
 from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.nodes import INITIALIZED
 from treenail.domain.model.pods import Owner, Phase, Pod
@@ -26,7 +27,7 @@ STATIC = replace(THERE, owners=(Owner(kind="Node", name="node-c1", uid="node"),)
         pytest.param(None, THERE, id="came"),
         pytest.param(pending_pod("p1"), THERE, id="was bound"),
         pytest.param(THERE, STOPPING, id="stops"),
-        pytest.param(STOPPING, None, id="is gone"),
+        pytest.param(THERE, None, id="is gone at once"),
         pytest.param(THERE, OVER, id="is over"),
         pytest.param(THERE, ELSEWHERE, id="is elsewhere"),
     ],
@@ -42,6 +43,7 @@ def test_a_pod_that_comes_or_leaves_is_an_event_of_its_node(before: Pod | None, 
         pytest.param(STATIC, None, id="static pod"),
         pytest.param(THERE, replace(THERE, ready=True), id="stays"),
         pytest.param(STOPPING, replace(STOPPING, ready=False), id="stops already"),
+        pytest.param(STOPPING, None, id="is gone after it stopped"),
         pytest.param(OVER, None, id="was over"),
         pytest.param(None, pending_pod("p1"), id="has no node"),
         pytest.param(None, None, id="nobody"),
@@ -49,6 +51,41 @@ def test_a_pod_that_comes_or_leaves_is_an_event_of_its_node(before: Pod | None, 
 )
 def test_others_are_none(before: Pod | None, after: Pod | None) -> None:
     assert not moved(before, after)
+
+
+FREE = replace(THERE, annotations={labels.POD_DELETION_COST: str(-(2**27))})
+STATEFUL = replace(STOPPING, owners=(Owner(kind="StatefulSet", name="db", uid="db"),))
+
+
+@pytest.mark.parametrize(
+    ("pod", "kept"),
+    [
+        pytest.param(THERE, True, id="costs something"),
+        pytest.param(FREE, False, id="costs nothing"),
+        pytest.param(replace(FREE, unread="spec.tolerations"), True, id="cannot be read"),
+        pytest.param(replace(DAEMON, unread="spec.tolerations"), True, id="daemon that cannot be read"),
+        pytest.param(DAEMON, False, id="daemon"),
+        pytest.param(STATIC, False, id="static pod"),
+        pytest.param(STOPPING, False, id="stops"),
+        pytest.param(STATEFUL, True, id="stops and comes back by its name"),
+    ],
+)
+def test_what_comes_back_elsewhere_and_costs_something_to_evict_keeps_a_node(
+    pod: Pod,
+    kept: bool,  # noqa: FBT001
+) -> None:
+    assert keeps(pod, claim("c1")) is kept
+    assert is_empty([DAEMON, pod], claim("c1")) is not kept
+    assert is_empty([DAEMON, pod], None) is not kept
+
+
+@pytest.mark.parametrize("said", [{PROMISED: "p0,p1"}, {PROMISED: "p0", REPLACES: "c0"}])
+def test_a_pod_keeps_the_node_that_was_bought_for_it_or_for_the_one_it_follows(said: dict[str, str]) -> None:
+    made_for_it = claim("c1", annotations=said)
+
+    assert keeps(FREE, made_for_it)
+    assert not keeps(FREE, claim("c1", annotations={PROMISED: "p0"}))
+    assert not keeps(STOPPING, made_for_it)
 
 
 @pytest.mark.parametrize(("last", "since"), [(None, at(60)), (at(90), at(90))])

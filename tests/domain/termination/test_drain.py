@@ -57,6 +57,7 @@ STAYS = replace(daemon("s1"), spec=replace(daemon().spec, tolerations=(TOLERANT,
 CORDONS = Toleration("node.kubernetes.io/unschedulable", TolerationOperator.EXISTS)
 BEARS_CORDON = replace(daemon("b1"), spec=replace(daemon().spec, tolerations=(CORDONS,)))
 PROTECTED = pod("safe", annotations={labels.DO_NOT_DISRUPT: "true"})
+FOR_NOTHING = pod("free", annotations={labels.POD_DELETION_COST: str(-(2**27))})
 
 SETTLED = 10
 
@@ -132,6 +133,22 @@ SETTLED = 10
             7,
             DeleteClaim(claim=claim_of(view())),
             id="with nothing but daemons and its own pods it goes",
+        ),
+        pytest.param(
+            view(of_node=TAINTED),
+            (daemon(), FOR_NOTHING, replace(pod("stops"), deleting_since=at(300))),
+            leaving(Cause.EMPTY, cordoned_at=at(2)),
+            7,
+            DeleteClaim(claim=claim_of(view())),
+            id="with pods that cost nothing to evict, or are stopping, it goes as well",
+        ),
+        pytest.param(
+            going(),
+            (FOR_NOTHING, replace(pod("stops"), deleting_since=at(300))),
+            leaving(Cause.EMPTY, cordoned_at=at(2)),
+            8,
+            MoveOut(evict=(FOR_NOTHING,), delete=()),
+            id="then the former are evicted, and the latter waited for",
         ),
         pytest.param(
             view(of_node=TAINTED),
