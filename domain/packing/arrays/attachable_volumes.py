@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Floats, Indices
 from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedAttachments:
+    """How many volumes could be attached at one moment, by driver, and how many were attached by then."""
+
+    left: Mapping[str, Floats]
+    attached: int
 
 
 class AttachableVolumes:
@@ -24,6 +32,19 @@ class AttachableVolumes:
         }
         # Without any limit nothing is looked up, however many volumes pods have.
         self._attached = [set(existing_node.attached) for existing_node in existing_nodes] if drivers else []
+        # What was attached since, in order: (row, volume).
+        self._log: list[tuple[int, tuple[str, str]]] = []
+
+    def save(self) -> SavedAttachments:
+        """Return the present state, to go back to with `restore`."""
+        return SavedAttachments({driver: left.copy() for driver, left in self._left.items()}, len(self._log))
+
+    def restore(self, saved: SavedAttachments) -> None:
+        """Detach what was attached since `saved`."""
+        self._left = {driver: left.copy() for driver, left in saved.left.items()}
+        for row, known in self._log[saved.attached :]:
+            self._attached[row].discard(known)
+        del self._log[saved.attached :]
 
     def fits(self, rows: Indices, volumes: VolumeNeeds) -> Floats:
         """Return how many pods with `volumes` each of `rows` can take."""
@@ -46,6 +67,7 @@ class AttachableVolumes:
             for row, count in zip(rows, counts, strict=True):
                 new = [known for known in handles if known not in self._attached[row]]
                 self._attached[row].update(new)
+                self._log += [(int(row), known) for known in new]
                 # Each pod has fresh volumes of its own; known ones are attached once for all of them.
                 left[row] -= count * fresh + len(new)
 

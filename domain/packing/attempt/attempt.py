@@ -35,17 +35,21 @@ class Attempt:
     """Places the pods of a problem.
 
     Attempts share the groups and the existing nodes of their packing context: one must be over, its plan
-    written, before the next begins.
+    written, before the next begins. With an `outcome` that has begun anew, the attempt goes on from the
+    present state of the context, and places only the pods that are wanted there.
     """
 
-    def __init__(self, context: PackingContext) -> None:
-        context.clear()
+    def __init__(self, context: PackingContext, outcome: Outcome | None = None) -> None:
+        if outcome is None:
+            context.clear()
         self._context = context
         self._parsed = context.parsed
         self._steps = context.steps
         self._nodes = NodePlanner(context.options, context.parsed, context.problem.settings, context.steps)
         self._existing_nodes = context.existing_nodes
-        self.outcome = Outcome(context.parsed, self._existing_nodes.names)
+        self.outcome = outcome or Outcome(context.parsed, self._existing_nodes.names)
+        waiting = [one for one in self._parsed.classes if self._waits(one)] if outcome is not None else None
+        self._classes = self._parsed.classes if waiting is None else waiting
         self._placements = ExistingPlacement(self._existing_nodes, context.universe, self.outcome)
         # The classes, by number, that nothing holds, whoever else is placed.
         self._hopeless: set[int] = set()
@@ -67,6 +71,10 @@ class Attempt:
         in_order = self._in_order()
         self._settle(in_order)
         return self._written(in_order)
+
+    def place(self) -> None:
+        """Place all pods that can be placed. The outcome has their places; no reasons are looked for."""
+        self._settle(self._in_order())
 
     def plan_one_by_one(self, before: Attempt, worth: float) -> PackingPlan | None:
         """Place pod after pod, as Karpenter does, and look for cheaper nodes for the same pods.
@@ -209,11 +217,11 @@ class Attempt:
                 ):
                     self._hopeless.add(one.index)
 
-        self._each(self._parsed.classes, look, always=True)
+        self._each(self._classes, look, always=True)
         axis = self._parsed.axis
         most = np.maximum.reduce(list(largest.values())) if largest else np.ones(len(axis.names))
         # Sorted twice: the second sort is stable and keeps the largest first among equals.
-        ordered = largest_first(self._parsed.classes, self._context.problem.settings.order, axis, most)
+        ordered = largest_first(self._classes, self._context.problem.settings.order, axis, most)
         return sorted(ordered, key=lambda one: (_placeholder(one), one.index not in nowhere))
 
     def _settle(self, in_order: Sequence[PodClass]) -> None:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from treenail.domain.model.taints import Taint, Toleration, untolerated
 from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats, Indices, count_fitting, holds
-from treenail.domain.packing.arrays.attachable_volumes import AttachableVolumes
+from treenail.domain.packing.arrays.attachable_volumes import AttachableVolumes, SavedAttachments
 from treenail.domain.packing.offers.masks import NodeMasks
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedRoom:
+    """What was free on existing nodes (N, R), and how many volumes were attached, at one moment."""
+
+    free: Floats
+    attached: SavedAttachments
 
 
 class ExistingNodes:
@@ -40,6 +49,22 @@ class ExistingNodes:
         # The last answer of `fits`, for which rows and requests, until a pod is placed: a class is asked for
         # the same at each of its relaxation levels.
         self._looked: tuple[Indices, Floats, Floats] | None = None
+
+    def save(self) -> SavedRoom:
+        """Return what is free now, to go back to with `restore`."""
+        return SavedRoom(self._free.copy(), self._attachments.save())
+
+    def restore(self, saved: SavedRoom) -> None:
+        """Take off all pods placed since `saved`, and open what was closed since."""
+        self._free = saved.free.copy()
+        self._attachments.restore(saved.attached)
+        self._looked = None
+
+    def close(self, rows: Indices) -> None:
+        """Leave nothing free on `rows`: no pod is placed there any more."""
+        # Each pod takes one of the places for pods at least, so less than nothing holds none.
+        self._free[rows] = -1.0
+        self._looked = None
 
     def clear(self) -> None:
         """Take off all pods that were placed: the next attempt begins with what was free at first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -213,16 +213,11 @@ class ExistingPlacement:
 
         Nodes that lack a label are left out, unless only anti-affinity looks at it.
         """
-        # Parted by small numbers in place of label values: a cluster of thousands of nodes has a handful of
-        # domains, and a tuple of integers is hashed quickly.
-        by_codes: dict[tuple[int, ...], list[int]] = {}
         columns = [self._existing_nodes.values(r.group.term.key) for r in constraints.by_domain]
-        codes = np.array([codes[rows] for _, codes in columns]).T
-        for at, row in enumerate(codes.tolist()):
-            by_codes.setdefault(tuple(row), []).append(at)
         cells = []
-        for key, members in by_codes.items():
-            values = [values[code] for (values, _), code in zip(columns, key, strict=True)]
+        for members in _parted([codes[rows] for _, codes in columns]):
+            one = rows[members[0]]
+            values = [values[codes[one]] for values, codes in columns]
             known = dict(zip((r.group.term.key for r in constraints.by_domain), values, strict=True))
             domains = {name: value for name, value in known.items() if value is not None}
             # A spread or an affinity cannot hold on a node without the label: the scheduler refuses such
@@ -283,6 +278,20 @@ class ExistingPlacement:
             cell.fits[:] -= dealt
             placed += self.fill(relaxed, cell.rows, dealt)
         return placed
+
+
+def _parted(columns: Sequence[Indices]) -> list[Indices]:
+    """Part rows by their numbers in `columns` (each N), in the order of the first row of each part."""
+    # Numbers in place of label values, and arrays in place of a look at each row: a cluster of thousands of
+    # nodes has a handful of domains, and is parted for every class with a spread.
+    combined = columns[0]
+    for more in columns[1:]:
+        # Numbered anew after each column, so that no product of many columns grows too large.
+        numbers: Indices = np.unique(combined, return_inverse=True)[1]
+        combined = numbers * (int(more.max(initial=0)) + 1) + more
+    _, first, number, counts = np.unique(combined, return_index=True, return_inverse=True, return_counts=True)
+    parts = np.split(number.argsort(kind="stable"), np.cumsum(counts)[:-1])
+    return [parts[at] for at in first.argsort(kind="stable").tolist()]
 
 
 def _reach(cell: _Cell, pods: int, bought_in: Collection[Mapping[str, str]]) -> float:

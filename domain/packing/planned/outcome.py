@@ -36,6 +36,18 @@ class Outcome:
         self.given_up = dict.fromkeys(self.left, 0)
         self._planned = dict.fromkeys(self.left, 0)
         self._why: dict[int, tuple[Refusal, ...]] = {}
+        # The parts that there is something to place of, None for all of them.
+        self._wanted: tuple[int, ...] | None = None
+
+    def begin(self, wanted: Mapping[int, int]) -> None:
+        """Begin anew, with so many pods of some parts (by number) to place, and none of the others."""
+        for index in self.left if self._wanted is None else self._wanted:
+            self.left[index] = self._planned[index] = self.given_up[index] = 0
+            self.in_existing_nodes[index] = {}
+        self.left.update(wanted)
+        self._wanted = tuple(wanted)
+        self.nodes, self.bound = [], Bound()
+        self.deferred.clear()
 
     def waiting(self, index: int) -> int:
         """Return how many pods of the part `index` have no place yet, and none planned."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +14,17 @@ from treenail.domain.packing.arrays.arrays import Floats
 from treenail.domain.packing.identity import IdentityMap, grouping
 from treenail.domain.packing.pods.terms import Term, TermReader
 from treenail.domain.packing.problem import ExistingNode, Resident
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedCounts:
+    """The counts of a topology group at one moment."""
+
+    counts: Mapping[str, int]
+    owners: Mapping[str, int]
+    on_new: int
+    on_existing_nodes: Floats
+    owners_on_existing_nodes: Floats
 
 
 class TopologyGroup:
@@ -62,6 +74,22 @@ class TopologyGroup:
         self.on_new = 0
         self.on_existing_nodes[:] = 0.0
         self.owners_on_existing_nodes[:] = 0.0
+
+    def save(self) -> SavedCounts:
+        """Return all counts as they are, to go back to with `restore`."""
+        return SavedCounts(
+            dict(self.counts),
+            dict(self.owners),
+            self.on_new,
+            self.on_existing_nodes.copy(),
+            self.owners_on_existing_nodes.copy(),
+        )
+
+    def restore(self, saved: SavedCounts) -> None:
+        """Set all counts to what they were."""
+        self.counts, self.owners, self.on_new = dict(saved.counts), dict(saved.owners), saved.on_new
+        self.on_existing_nodes[:] = saved.on_existing_nodes
+        self.owners_on_existing_nodes[:] = saved.owners_on_existing_nodes
 
     def count(self, domain: str, pods: int) -> None:
         """Count `pods` more that the term selects in `domain`; fewer where negative."""

@@ -1,0 +1,106 @@
+"""The terms of a move: from a trial to a move that may be made, or the reason it may not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from treenail.domain.model.resources import NOTHING, Resources
+from treenail.domain.packing.consolidation.consolidation_plan import Move
+from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, ConsolidationProblem
+from treenail.domain.packing.consolidation.price_filter import cheaper_than
+from treenail.domain.packing.consolidation.rearrangement import Trial
+from treenail.domain.packing.consolidation.same_type import without_same_type
+from treenail.domain.packing.consolidation.spot_to_spot import concerns, spot_to_spot
+from treenail.domain.packing.consolidation.worth import objection_to
+from treenail.domain.packing.plan import PlannedClaim
+
+
+class MoveTerms:
+    """Judges the trials of one search. Counts what moves take of budgets and of the limits of pools."""
+
+    def __init__(self, problem: ConsolidationProblem) -> None:
+        self._problem = problem
+        self._offers = problem.problem.offers
+        self._settings = problem.problem.settings
+        self._gone: Counter[str] = Counter()
+        self._bought: dict[str, Resources] = {}
+
+    def within_budgets(self, some: Sequence[CandidateNode]) -> bool:
+        """Return whether budgets let these go as well."""
+        if self._problem.whole:
+            return True
+        wanted = Counter(one.pool for one in some)
+        for pool, count in sorted(wanted.items()):
+            terms = self._problem.terms.get(pool)
+            if terms is None or (terms.allowed is not None and self._gone[pool] + count > terms.allowed):
+                return False
+        return True
+
+    def move(self, some: tuple[CandidateNode, ...], trial: Trial) -> Move | str:
+        """Return the move that a trial with places for all pods makes, or why it is not made."""
+        claims = self._cheaper(some, trial.claims)
+        if isinstance(claims, str):
+            return claims
+        new_cost = sum(claim.price + claim.surcharge for claim in claims)
+        saves = sum(one.cost for one in some) - new_cost
+        objection = objection_to(some, saves=saves, new_cost=new_cost, terms=self._problem.terms)
+        if objection is not None:
+            return objection
+        limited = self._over_limits(claims)
+        if limited:
+            return limited
+        self._gone.update(one.pool for one in some)
+        for claim in claims:
+            self._bought[claim.pool] = self._bought.get(claim.pool, NOTHING).plus(claim.largest)
+        return Move(
+            removed=trial.removed,
+            nominations=trial.nominations,
+            claims=claims,
+            saves=saves,
+            disruption=sum(one.disruption for one in some),
+        )
+
+    def _cheaper(
+        self, some: tuple[CandidateNode, ...], claims: tuple[PlannedClaim, ...]
+    ) -> tuple[PlannedClaim, ...] | str:
+        """Return the claims narrowed so that whatever is launched costs less than the nodes that go."""
+        if not claims:
+            return ()
+        if any(one.price is None for one in some):
+            return "the price of its offering is not known"
+        slack = sum(one.cost for one in some) - sum(claim.price + claim.surcharge for claim in claims)
+        narrowed: list[PlannedClaim] = []
+        for claim in claims:
+            # What the whole move saves is shared out: together they never cost as much as what they replace.
+            most = claim.price + claim.surcharge + slack / len(claims)
+            one = self._narrowed(some, claim, most, alone=len(claims) == 1)
+            if isinstance(one, str):
+                return one
+            narrowed.append(one)
+        return tuple(narrowed)
+
+    def _narrowed(
+        self, some: tuple[CandidateNode, ...], claim: PlannedClaim, most: float, *, alone: bool
+    ) -> PlannedClaim | str:
+        rules = self._settings.min_values
+        if concerns(some, claim):
+            allowed = self._problem.spot_to_spot
+            found = spot_to_spot(some, claim, self._offers, most, allowed=allowed, min_values=rules)
+        else:
+            found = cheaper_than(claim, self._offers, most, rules)
+        if isinstance(found, str) or len(some) == 1 or not alone:
+            return found
+        return without_same_type(some, found, self._offers, rules)
+
+    def _over_limits(self, claims: Sequence[PlannedClaim]) -> str:
+        """Return why limits of pools forbid these beside those of other moves, "" where they do not."""
+        bought = dict(self._bought)
+        for claim in claims:
+            bought[claim.pool] = bought.get(claim.pool, NOTHING).plus(claim.largest)
+        left = {offer.pool.name: offer.limits_left for offer in self._offers}
+        for pool in sorted({claim.pool for claim in claims}):
+            limits = left.get(pool)
+            if limits is not None and any(bought[pool].get(name, 0) > most for name, most in limits.items()):
+                return f"limits of NodePool {pool} leave no room for a replacement"
+        return ""

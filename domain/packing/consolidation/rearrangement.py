@@ -1,0 +1,299 @@
+"""The rearrangement: the cluster as arrays, with the pods of candidates on their nodes, and trials on it.
+
+A trial takes nodes away and places their pods elsewhere, by the same rules as any packing. It is undone, or
+kept, and the next one starts from there. One packing context serves all trials: labels, terms and offerings
+are read once for the whole cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+import numpy as np
+
+from treenail.domain.packing.arrays.arrays import Axis, Floats
+from treenail.domain.packing.attempt.attempt import Attempt
+from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode
+from treenail.domain.packing.context import PackingContext
+from treenail.domain.packing.existing.existing_nodes import SavedRoom
+from treenail.domain.packing.placement.existing_placement import ExistingPlacement
+from treenail.domain.packing.plan import PlannedClaim
+from treenail.domain.packing.planned.outcome import Outcome
+from treenail.domain.packing.pods.classes import PodClass
+from treenail.domain.packing.pods.topology_groups import SavedCounts, TopologyGroup
+from treenail.domain.packing.problem import Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What came of taking nodes away: where their pods go, by uid, and which nodes are to be bought for them.
+
+    `left` are pods that found no place. `given_up` is how many preferences the pods go without altogether.
+    """
+
+    removed: tuple[str, ...]
+    nominations: Mapping[str, str] = field(default_factory=dict)
+    claims: tuple[PlannedClaim, ...] = ()
+    left: tuple[str, ...] = ()
+    given_up: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Saved:
+    """The state before a trial."""
+
+    room: SavedRoom
+    groups: tuple[tuple[TopologyGroup, SavedCounts], ...]
+
+
+class Rearrangement:
+    """Tries which nodes can go. `problem` has all pods of the candidates, and its nodes are without these.
+
+    At first every pod of a candidate is on its node. Nodes are filled in the order of `problem`: those to be
+    kept come first. Mutable; one trial is under way at a time.
+    """
+
+    def __init__(self, problem: Problem, candidates: Sequence[CandidateNode]) -> None:
+        self._context = PackingContext(problem)
+        self._nodes = self._context.existing_nodes
+        self._rows = {name: row for row, name in enumerate(self._nodes.names)}
+        self._outcome = Outcome(self._context.parsed, self._nodes.names)
+        self._placement = ExistingPlacement(self._nodes, self._context.universe, self._outcome)
+        self._classes = {one.index: one for one in self._context.parsed.classes}
+        self._class_of = {
+            pod.uid: index for index, (_, pods) in enumerate(self._context.parsed.parts) for pod in pods
+        }
+        self._keys = {pod.uid: pod.key for pod in problem.pods}
+        # By candidate, the uids of its pods by class, oldest first.
+        self._pods: dict[str, dict[int, list[str]]] = {
+            one.name: self._by_class(one.pods) for one in candidates
+        }
+        self._changed_at = 0
+        self._fits: dict[tuple[object, object], tuple[int, Floats]] = {}
+        self._saved: _Saved | None = None
+        for name in self._pods:
+            self._settle_in(name)
+
+    @property
+    def unpackable(self) -> Mapping[str, str]:
+        """Why pods, by uid, can be placed nowhere by packing, so that they must stay where they are."""
+        parts = self._context.parsed.parts
+        refused = self._context.parsed.refused
+        return {pod.uid: refused[index].detail for index in sorted(refused) for pod in parts[index][1]}
+
+    @property
+    def axis(self) -> Axis:
+        return self._context.parsed.axis
+
+    def load(self, uids: Iterable[str]) -> Floats:
+        """Return what these pods request together (R)."""
+        total: Floats = np.zeros(len(self.axis.names))
+        for index, some in self._by_class(uids).items():
+            total += self._requests(index) * len(some)
+        return total
+
+    def sentence(self, uid: str) -> str:
+        """Return in Karpenter's words that a pod keeps its node."""
+        return f"not all pods would schedule, {self._keys[uid]} fits on no other node"
+
+    def _requests(self, index: int) -> Floats:
+        one = self._classes.get(index)
+        if one is not None:
+            return one.requests
+        return self._context.parsed.axis.requests(self._context.parsed.parts[index][0].spec.requests)
+
+    def _by_class(self, uids: Iterable[str]) -> dict[int, list[str]]:
+        found: dict[int, list[str]] = {}
+        for uid in uids:
+            found.setdefault(self._class_of[uid], []).append(uid)
+        return dict(sorted(found.items()))
+
+    def _settle_in(self, name: str) -> None:
+        """Put the pods of a candidate onto its node, whatever its rules say of that: they are there."""
+        row = self._rows[name]
+        rows = np.array([row], dtype=np.intp)
+        for index, uids in self._pods[name].items():
+            kind = self._context.parsed.parts[index][0]
+            self._nodes.take(rows, np.array([float(len(uids))]), self._requests(index), kind.volumes)
+            if index in self._classes:
+                self._note(self._classes[index], row, len(uids))
+
+    def _note(self, one: PodClass, row: int, pods: int) -> None:
+        if one.relaxation.levels:
+            constraints = self._context.constraint_reader.of(one, one.relaxation.levels[0])
+            if constraints.counted or constraints.apart:
+                constraints.note_existing_node(row, self._nodes.labels(row), pods)
+
+    # --- the pods that wait
+
+    def place_waiting(self, uids: Iterable[str]) -> frozenset[str]:
+        """Give the pods that wait their places first; return the existing nodes that take some of them.
+
+        Those that find no place anywhere hold nothing up.
+        """
+        by_class = {
+            index: len(some) for index, some in self._by_class(uids).items() if index in self._classes
+        }
+        if not by_class:
+            return frozenset()
+        self._outcome.begin(by_class)
+        Attempt(self._context, self._outcome).place()
+        self._changed_at += 1
+        rows = {row for index in by_class for row, n in self._outcome.in_existing_nodes[index].items() if n}
+        return frozenset(self._nodes.names[row] for row in rows)
+
+    def close(self, names: Iterable[str]) -> None:
+        """Move no pod onto these nodes."""
+        rows = sorted(self._rows[name] for name in names if name in self._rows)
+        self._nodes.close(np.array(rows, dtype=np.intp))
+        self._changed_at += 1
+
+    # --- trials
+
+    def could_leave(self, name: str) -> str:
+        """Return a pod of a candidate, by uid, that fits on no other node as they are; "" where all may fit.
+
+        A quick look: nodes are taken one class at a time, and where pods must be by domain is left out.
+        """
+        row = self._rows[name]
+        for index, uids in self._pods[name].items():
+            one = self._classes.get(index)
+            if one is None:
+                return uids[0]
+            fits = self._fitting(one)
+            if float(fits.sum() - fits[row]) < len(uids):
+                return uids[0]
+        return ""
+
+    def _fitting(self, one: PodClass) -> Floats:
+        """Return how many pods of a class each existing node (N) could take now, at most."""
+        key = (one.relaxation, one.requests.tobytes())
+        known = self._fits.get(key)
+        if known is not None and known[0] == self._changed_at:
+            return known[1]
+        fits: Floats = np.zeros(len(self._nodes.names))
+        for level in one.relaxation.levels:
+            rows = self._nodes.open_to(level.demand)
+            if len(rows):
+                fits[rows] = np.maximum(fits[rows], self._nodes.fits(rows, one.requests, None))
+        # Pods that request nothing fit infinitely often; sums are to remain numbers.
+        fits = np.minimum(fits, 1e9)
+        self._fits[key] = (self._changed_at, fits)
+        return fits
+
+    def without(self, names: Sequence[str], *, to_the_end: bool = False) -> Trial:
+        """Try what becomes of the pods of candidates on the other nodes, if these are gone. Buys nothing.
+
+        It ends with the first class that finds no place for all, unless `to_the_end`. The trial must be ended
+        by `keep` or `undo`.
+        """
+        wanted = self._take_away(names)
+        for one in self._largest_first(wanted):
+            if self._place(one, wanted[one.index]) and not to_the_end:
+                break
+        return self._trial(names)
+
+    def without_bought(self, names: Sequence[str]) -> Trial:
+        """Try it again with the nodes that would be bought for pods that find no place on others.
+
+        The trial must be ended by `keep` or `undo`.
+        """
+        self._take_away(names)
+        Attempt(self._context, self._outcome).place()
+        return self._trial(names)
+
+    def keep(self, trial: Trial) -> None:
+        """Go on from a trial: its nodes are gone, and their pods are where it placed them."""
+        self._saved = None
+        self._changed_at += 1
+        for name in trial.removed:
+            del self._pods[name]
+
+    def undo(self) -> None:
+        """Put everything back to where it was before the last trial."""
+        if self._saved is None:
+            raise RuntimeError("no trial is under way")
+        self._nodes.restore(self._saved.room)
+        for group, counts in self._saved.groups:
+            group.restore(counts)
+        self._saved = None
+
+    def _take_away(self, names: Sequence[str]) -> dict[int, int]:
+        """Begin a trial; return how many pods of each class are to be placed."""
+        wanted: dict[int, int] = {}
+        for name in names:
+            for index, uids in self._pods[name].items():
+                wanted[index] = wanted.get(index, 0) + len(uids)
+        self._saved = _Saved(self._nodes.save(), tuple((g, g.save()) for g in self._groups_of(wanted)))
+        for name in names:
+            row = self._rows[name]
+            for index, uids in self._pods[name].items():
+                self._note(self._classes[index], row, -len(uids))
+        self._nodes.close(np.array([self._rows[name] for name in names], dtype=np.intp))
+        self._outcome.begin(wanted)
+        self._placement.relying.clear()
+        return wanted
+
+    def _groups_of(self, classes: Iterable[int]) -> Iterator[TopologyGroup]:
+        """Yield the groups that count these pods, or by which they keep others off, each once."""
+        seen: dict[int, TopologyGroup] = {}
+        for index in classes:
+            one = self._classes[index]
+            for level in one.relaxation.levels:
+                constraints = self._context.constraint_reader.of(one, level)
+                for group in (*constraints.counted, *constraints.apart):
+                    seen[group.index] = group
+        yield from seen.values()
+
+    def _largest_first(self, wanted: Mapping[int, int]) -> list[PodClass]:
+        """Return classes by how much of what is free on an average node they ask for, the largest first."""
+        return sorted(
+            (self._classes[index] for index in wanted),
+            key=lambda one: (-float(one.requests[0]), -float(one.requests[1]), one.index),
+        )
+
+    def _place(self, one: PodClass, pods: int) -> int:
+        """Place pods of a class on existing nodes; return how many find no place."""
+        left = pods
+        for level in one.relaxation.levels:
+            relaxed = self._context.constraint_reader.relaxed(one, level)
+            constraints = relaxed.constraints
+            if constraints.together:
+                left -= self._placement.together(relaxed, left, begin=constraints.may_begin)
+            else:
+                left -= self._placement.placement(relaxed, left)
+            if not left:
+                break
+        return left
+
+    def _trial(self, names: Sequence[str]) -> Trial:
+        """Name the pods of a trial: the oldest of each class go to existing nodes, then to claims."""
+        uids = {index: iter(some) for index, some in self._by_class_of(names).items()}
+        outcome = self._outcome
+        nominations = {
+            uid: self._nodes.names[row]
+            for index, dealt in uids.items()
+            for row, count in sorted(outcome.in_existing_nodes[index].items())
+            for uid in islice(dealt, count)
+        }
+        claims = tuple(
+            replace(
+                claim,
+                pods=tuple(uid for index, n in sorted(parts.items()) for uid in islice(uids[index], n)),
+            )
+            for claim, parts in outcome.nodes
+        )
+        left = tuple(uid for rest in uids.values() for uid in rest)
+        given_up = sum(outcome.given_up[index] for index in uids)
+        return Trial(
+            removed=tuple(names), nominations=nominations, claims=claims, left=left, given_up=given_up
+        )
+
+    def _by_class_of(self, names: Sequence[str]) -> dict[int, list[str]]:
+        found: dict[int, list[str]] = {}
+        for name in names:
+            for index, uids in self._pods[name].items():
+                found.setdefault(index, []).extend(uids)
+        return dict(sorted(found.items()))

@@ -1,0 +1,209 @@
+"""Repack: the search for moves that make the cluster cheaper.
+
+First the nodes are found that can simply go, because their pods fit on others: the one first that saves most
+for what its pods cost to evict. Each is tried on the cluster as the moves before it leave it. Then, for those
+that are left, nodes are looked for that cost less: for one of them, whatever number takes its place, and for
+several together. A node that takes pods of another one stays itself, so no pod moves twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan, Move, StayingNode
+from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, ConsolidationProblem
+from treenail.domain.packing.consolidation.move_terms import MoveTerms
+from treenail.domain.packing.consolidation.new_node_bound import NewNodeBound
+from treenail.domain.packing.consolidation.rearrangement import Rearrangement, Trial
+from treenail.domain.packing.problem import Problem
+
+# So many nodes are tried together in place of one, the fewest first: each trial is a whole plan.
+_TOGETHER: Final = (2, 3, 5, 8)
+# Trials of several nodes at most. They go to the nodes that are least worth what they cost.
+_MOST_TOGETHER: Final = 60
+# A new node must save this share of what it replaces, by the bound, before it is planned.
+_WORTH_PLANNING: Final = 1e-6
+
+_BUDGET: Final = "no allowed disruptions due to blocking budget of {pool}"
+_RECEIVES: Final = "it takes pods of nodes that go"
+_UNKNOWN_PRICE: Final = "the price of its offering is not known"
+_NO_CHEAPER: Final = "Can't replace with a cheaper node"
+
+
+def repack(problem: ConsolidationProblem) -> ConsolidationPlan:
+    """Return the moves that are worth making, in order, and why the other candidates stay.
+
+    Depends on nothing but the problem, and not on the order its candidates come in.
+    """
+    return _Repack(problem).run()
+
+
+class _Repack:
+    """One search. `_open` are the candidates that may still go, the most worth moving first."""
+
+    def __init__(self, problem: ConsolidationProblem) -> None:
+        self._problem = problem
+        in_order = sorted(problem.candidates, key=_most_saved_first)
+        self._candidates = {one.name: one for one in in_order}
+        self._cluster = Rearrangement(_kept_first(problem, in_order), in_order)
+        self._terms = MoveTerms(problem)
+        settings, offers = problem.problem.settings, problem.problem.offers
+        self._bound = NewNodeBound(offers, self._cluster.axis, settings)
+        self._open = dict(self._candidates)
+        self._why: dict[str, str] = {}
+        self._moves: list[Move] = []
+        self._cut_short = False
+
+    def run(self) -> ConsolidationPlan:
+        unpackable = self._cluster.unpackable
+        for one in self._candidates.values():
+            held = next((unpackable[uid] for uid in one.pods if uid in unpackable), None)
+            if held is not None:
+                self._stays(one.name, held)
+        moving = {uid for one in self._candidates.values() for uid in one.pods}
+        waiting = [pod.uid for pod in self._problem.problem.pods if pod.uid not in moving]
+        for name in sorted(self._cluster.place_waiting(waiting)):
+            self._stays(name, "it takes pods that wait")
+        self._cluster.close(self._problem.not_receiving)
+        self._delete()
+        self._replace()
+        self._merge()
+        return self._written()
+
+    # --- three searches, each on what the one before leaves
+
+    def _delete(self) -> None:
+        """Find the nodes whose pods all fit on others."""
+        for one in list(self._open.values()):
+            if not self._may_go(one):
+                continue
+            keeper = self._cluster.could_leave(one.name)
+            if keeper:
+                self._why[one.name] = self._cluster.sentence(keeper)
+                continue
+            trial = self._cluster.without((one.name,))
+            if trial.left:
+                self._why[one.name] = self._cluster.sentence(trial.left[0])
+                self._cluster.undo()
+            else:
+                self._decide((one,), trial)
+
+    def _replace(self) -> None:
+        """Find the nodes in whose place others cost less, one or several, beside what is free elsewhere."""
+        for one in list(self._open.values()):
+            if not self._may_go(one):
+                continue
+            if one.price is None:
+                self._why[one.name] = _UNKNOWN_PRICE
+                continue
+            rest = self._cluster.without((one.name,), to_the_end=True).left
+            self._cluster.undo()
+            if self._could_cost_less((one,), rest):
+                self._decide((one,), self._cluster.without_bought((one.name,)))
+            else:
+                self._why[one.name] = _NO_CHEAPER
+
+    def _merge(self) -> None:
+        """Find nodes in whose place, together, others cost less."""
+        tries = _MOST_TOGETHER
+        known = [one for one in self._open.values() if one.price is not None]
+        known.sort(key=lambda one: (one.pool, one.zone, -self._excess(one), one.name))
+        at = 0
+        while at < len(known) - 1 and tries:
+            tries -= 1
+            at += self._merged(known[at:]) or 1
+        self._cut_short = not tries and at < len(known) - 1
+
+    def _merged(self, known: Sequence[CandidateNode]) -> int:
+        """Try the first ones together; return how many go, none where that is not worth it."""
+        for count in _TOGETHER:
+            some = tuple(one for one in known[:count] if one.name in self._open)
+            if len(some) < count or not all(self._may_go(one) for one in some):
+                return 0
+            if not self._terms.within_budgets(some):
+                return 0
+            uids = [uid for one in some for uid in one.pods]
+            if not self._could_cost_less(some, uids):
+                continue
+            names = tuple(one.name for one in some)
+            if self._decide(some, self._cluster.without_bought(names)):
+                return count
+        return 0
+
+    # --- what becomes of a trial
+
+    def _decide(self, some: tuple[CandidateNode, ...], trial: Trial) -> bool:
+        """Make a move of a trial, or undo it; return whether the nodes go."""
+        if trial.left:
+            why: Move | str = self._cluster.sentence(trial.left[0])
+        else:
+            why = self._terms.move(some, trial)
+        if isinstance(why, str):
+            self._cluster.undo()
+            if len(some) == 1:
+                self._why[some[0].name] = why
+            return False
+        self._cluster.keep(trial)
+        self._moves.append(why)
+        for one in some:
+            self._open.pop(one.name, None)
+            self._why.pop(one.name, None)
+        for name in sorted(set(trial.nominations.values())):
+            if name in self._open:
+                self._stays(name, _RECEIVES)
+        return True
+
+    def _could_cost_less(self, some: Sequence[CandidateNode], uids: Iterable[str]) -> bool:
+        cost = sum(one.cost for one in some)
+        return self._bound.of(self._cluster.load(uids)) < cost * (1 - _WORTH_PLANNING)
+
+    def _excess(self, one: CandidateNode) -> float:
+        """Return what a node costs beyond what nodes for its pods would cost at least, $/h."""
+        return one.cost - self._bound.of(self._cluster.load(one.pods))
+
+    def _may_go(self, one: CandidateNode) -> bool:
+        if one.name not in self._open:
+            return False
+        if self._terms.within_budgets((one,)):
+            return True
+        self._why[one.name] = _BUDGET.format(pool=one.pool)
+        return False
+
+    def _stays(self, name: str, why: str) -> None:
+        if self._open.pop(name, None) is not None:
+            self._why[name] = why
+
+    def _written(self) -> ConsolidationPlan:
+        cost = sum(one.cost for one in self._candidates.values())
+        staying = tuple(
+            StayingNode(
+                name=name, why=self._why.get(name, _NO_CHEAPER), would_save=self._candidates[name].cost
+            )
+            for name in sorted(self._candidates)
+            if not any(name in move.removed for move in self._moves)
+        )
+        return ConsolidationPlan(
+            moves=tuple(self._moves),
+            staying=staying,
+            cost=cost,
+            cost_after=cost - sum(move.saves for move in self._moves),
+            cut_short=self._cut_short,
+        )
+
+
+def _most_saved_first(one: CandidateNode) -> tuple[float, float, str]:
+    """Return where a candidate comes: what it saves for each unit of disruption, the most first."""
+    return (-one.cost / one.disruption, one.disruption, one.name)
+
+
+def _kept_first(problem: ConsolidationProblem, in_order: Sequence[CandidateNode]) -> Problem:
+    """Return the problem with its nodes in the order they are to be filled.
+
+    First those that stay in any case, as they came; then candidates, the last to go first: so that pods go to
+    nodes that are likely to stay.
+    """
+    place = {one.name: len(in_order) - at for at, one in enumerate(in_order)}
+    nodes = sorted(problem.problem.existing_nodes, key=lambda node: place.get(node.name, 0))
+    return replace(problem.problem, existing_nodes=tuple(nodes))

@@ -1,0 +1,189 @@
+"""Repack finds the moves that make a cluster cheaper, and says why other nodes stay."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.domain.packing.consolidation.clusters import Cluster, node
+from tests.domain.packing.problems import ZONES, asking, catalogue, is_in, offer, pods, pool
+from treenail.domain.model import labels
+from treenail.domain.model.pods import LabelSelector, PodAffinityTerm, PodSpec, TopologySpread
+from treenail.domain.packing.consolidation.consolidation_plan import Action, ConsolidationPlan
+from treenail.domain.packing.consolidation.consolidation_problem import PoolTerms
+from treenail.domain.packing.consolidation.repack import repack
+
+ON_DEMAND = offer(pool("default", is_in(labels.CAPACITY_TYPE, labels.ON_DEMAND)))
+
+
+def removed(plan: ConsolidationPlan) -> list[str]:
+    return [name for move in plan.moves for name in move.removed]
+
+
+def why(plan: ConsolidationPlan, name: str) -> str:
+    return next(one.why for one in plan.staying if one.name == name)
+
+
+def test_a_node_whose_pods_fit_on_another_goes_and_its_pods_go_there() -> None:
+    full = node("full", "m5.2xlarge", *pods("a", 5))
+    thin = node("thin", "m5.2xlarge", *pods("b", 2))
+    (move,) = repack(Cluster(nodes=(full, thin), offers=(ON_DEMAND,)).problem()).moves
+    assert move.removed == ("thin",)
+    assert move.nominations == {"b-0": "full", "b-1": "full"}
+    assert move.action is Action.DELETE
+    assert move.saves == pytest.approx(thin.price + 0.02)
+    assert move.disruption == 3.0
+
+
+def test_a_node_that_takes_pods_of_another_stays_itself() -> None:
+    # A third node would have room for all of them: but then some pods would move twice.
+    nodes = [node(f"n{i}", "m5.2xlarge", *pods(f"p{i}", i + 1)) for i in range(3)]
+    plan = repack(Cluster(nodes=tuple(nodes), offers=(ON_DEMAND,)).problem())
+    moved = [uid for move in plan.moves for uid in move.nominations]
+    assert len(moved) == len(set(moved))
+    assert not set(removed(plan)) & {target for move in plan.moves for target in move.nominations.values()}
+
+
+def test_a_pod_that_fits_nowhere_else_keeps_its_node_and_is_named() -> None:
+    here = asking(1, selector={labels.HOSTNAME: "n0"})
+    nodes = (node("n0", "m5.large", *pods("tied", 1, here)), node("n1", "m5.large", *pods("b", 1)))
+    plan = repack(Cluster(nodes=nodes, offers=(ON_DEMAND,), staying=frozenset({"n1"})).problem())
+    assert plan.moves == ()
+    assert "default/tied-0" in why(plan, "n0")
+
+
+def test_a_large_node_with_a_small_pod_is_replaced_by_a_small_one() -> None:
+    plan = repack(Cluster(nodes=(node("big", "m5.8xlarge", *pods("a", 1)),), offers=(ON_DEMAND,)).problem())
+    (move,) = plan.moves
+    (claim,) = move.claims
+    assert move.action is Action.REPLACE
+    assert claim.pods == ("a-0",)
+    assert claim.price < 0.1
+    assert plan.cost_after == pytest.approx(claim.price + claim.surcharge)
+
+
+def test_what_is_listed_for_a_replacement_is_cheaper_whatever_is_launched() -> None:
+    big = node("big", "m5.xlarge", *pods("a", 1))
+    (move,) = repack(Cluster(nodes=(big,), offers=(ON_DEMAND,)).problem()).moves
+    by_name = {one.name: one for one in catalogue()}
+    dearest = [
+        max(o.price for o in by_name[name].offerings if o.capacity_type == labels.ON_DEMAND)
+        for name in move.claims[0].instance_types
+    ]
+    assert max(dearest) < big.price
+
+
+def test_one_large_node_becomes_several_small_ones_where_these_cost_less() -> None:
+    # The only large type is dear, as an old generation is; each pod needs a small node of its own.
+    dear = replace(
+        next(one for one in catalogue() if one.name == "m5.2xlarge"),
+        offerings=tuple(
+            replace(o, price=3 * o.price)
+            for one in catalogue()
+            if one.name == "m5.2xlarge"
+            for o in one.offerings
+        ),
+    )
+    small = next(one for one in catalogue() if one.name == "m5.xlarge")
+    offers = (offer(pool("default", is_in(labels.CAPACITY_TYPE, labels.ON_DEMAND)), (small,)),)
+    old = replace(node("old", "m5.2xlarge", *pods("a", 2, asking(3))), type=dear)
+    (move,) = repack(Cluster(nodes=(old,), offers=offers).problem()).moves
+    assert len(move.claims) == 2
+    assert move.removed == ("old",)
+
+
+def test_several_nodes_become_one_where_that_costs_less() -> None:
+    # Each is full for its kind of pods; no pod fits on another node, and together one node is cheaper.
+    nodes = [node(f"n{i}", "t3.large", *pods(f"p{i}", 1, asking("1500m", "1Gi"))) for i in range(4)]
+    plan = repack(Cluster(nodes=tuple(nodes), offers=(ON_DEMAND,)).problem())
+    assert sorted(removed(plan))
+    assert plan.cost_after < plan.cost
+
+
+def test_a_node_of_spot_is_not_replaced_by_spot_unless_that_is_allowed() -> None:
+    spot = offer(pool("default", is_in(labels.CAPACITY_TYPE, labels.SPOT)))
+    cluster = Cluster(nodes=(node("n", "m5.8xlarge", *pods("a", 1), way=labels.SPOT),), offers=(spot,))
+    plan = repack(cluster.problem())
+    assert plan.moves == ()
+    assert "SpotToSpotConsolidation is disabled" in why(plan, "n")
+    assert removed(repack(cluster.problem(spot_to_spot=True))) == ["n"]
+
+
+def test_pods_that_keep_apart_from_each_other_are_not_brought_together() -> None:
+    apart = PodAffinityTerm(labels.HOSTNAME, LabelSelector((("app", "x"),)), anti=True)
+    spec = replace(asking("100m"), pod_affinity=(apart,))
+    some = [replace(one, labels={"app": "x"}) for one in pods("p", 3, spec)]
+    nodes = tuple(node(f"n{i}", "m5.large", one) for i, one in enumerate(some))
+    plan = repack(Cluster(nodes=nodes, offers=(ON_DEMAND,)).problem())
+    assert all(move.action is Action.REPLACE for move in plan.moves)
+    assert not any(move.nominations for move in plan.moves)
+
+
+def test_pods_that_wait_get_their_places_first() -> None:
+    nodes = (node("a", "m5.large", *pods("a", 1, asking("900m"))), node("b", "m5.large", *pods("b", 1)))
+    cluster = Cluster(nodes=nodes, offers=(ON_DEMAND,), staying=frozenset({"b"}))
+    assert removed(repack(cluster.problem())) == ["a"]
+    late = replace(cluster, waiting=pods("w", 1, asking("900m", "1Gi", selector={labels.HOSTNAME: "b"})))
+    plan = repack(late.problem())
+    assert not any("b" in move.nominations.values() for move in plan.moves)
+
+
+def test_no_running_pod_goes_to_a_node_that_is_not_to_receive_any() -> None:
+    nodes = (node("a", "m5.large", *pods("a", 1)), node("b", "m5.large", *pods("b", 1, asking("500m"))))
+    cluster = Cluster(nodes=nodes, offers=(ON_DEMAND,), staying=frozenset({"b"}))
+    assert not any(move.nominations for move in repack(cluster.problem(not_receiving=frozenset({"b"}))).moves)
+
+
+def test_no_more_nodes_go_than_budgets_allow_unless_the_whole_plan_is_wanted() -> None:
+    nodes = tuple(node(f"n{i}", "m5.2xlarge", *pods(f"p{i}", 1)) for i in range(7))
+    cluster = Cluster(nodes=nodes, offers=(ON_DEMAND,))
+    plan = repack(cluster.problem(terms=PoolTerms(allowed=2)))
+    assert len(removed(plan)) == 2
+    assert any("blocking budget of default" in one.why for one in plan.staying)
+    assert len(removed(repack(cluster.problem(terms=PoolTerms(allowed=2), whole=True)))) == 6
+
+
+def test_a_pool_with_payback_moves_nothing_for_cents() -> None:
+    big = node("big", "m5.xlarge", *pods("a", 3, asking("600m", "4Gi")))
+    cluster = Cluster(nodes=(big,), offers=(ON_DEMAND,))
+    assert len(repack(cluster.problem()).moves) <= 1
+    soon = PoolTerms(payback=timedelta(minutes=1))
+    plan = repack(cluster.problem(terms=soon))
+    assert plan.moves == ()
+
+
+def test_a_node_of_unknown_price_may_go_but_is_not_replaced() -> None:
+    cluster = Cluster(nodes=(node("big", "m5.8xlarge", *pods("a", 1)),), offers=(ON_DEMAND,))
+    problem = cluster.problem()
+    unknown = replace(problem, candidates=tuple(replace(one, price=None) for one in problem.candidates))
+    assert repack(unknown).moves == ()
+
+
+def test_pods_that_nothing_can_hold_keep_their_node() -> None:
+    claimed = replace(asking(1), resource_claims=("gpu",))
+    nodes = (node("a", "m5.large", *pods("a", 1, claimed)), node("b", "m5.2xlarge", *pods("b", 1)))
+    plan = repack(Cluster(nodes=nodes, offers=(ON_DEMAND,), staying=frozenset({"b"})).problem())
+    assert plan.moves == ()
+    assert "resource claim" in why(plan, "a")
+
+
+def test_the_plan_does_not_depend_on_the_order_of_candidates() -> None:
+    nodes = tuple(node(f"n{i}", "m5.2xlarge", *pods(f"p{i}", 1 + i % 4)) for i in range(9))
+    problem = Cluster(nodes=nodes, offers=(ON_DEMAND,)).problem()
+    backwards = replace(problem, candidates=problem.candidates[::-1])
+    assert repack(problem) == repack(backwards)
+
+
+def test_zones_of_a_spread_stay_even() -> None:
+    spread = TopologySpread(labels.ZONE, 1, hard=True, selector=LabelSelector((("app", "x"),)))
+    spec: PodSpec = replace(asking("500m"), spread=(spread,))
+    some = [replace(one, labels={"app": "x"}) for one in pods("p", 4, spec)]
+    nodes = tuple(node(f"n{i}", "m5.large", one, zone=ZONES[i % 2]) for i, one in enumerate(some))
+    plan = repack(Cluster(nodes=nodes, offers=(ON_DEMAND,)).problem())
+    zone_of = {one.name: one.zone for one in nodes}
+    for move in plan.moves:
+        for uid, target in move.nominations.items():
+            assert zone_of[target] == zone_of[f"n{uid[-1]}"]
+    assert len(removed(plan)) == 2
