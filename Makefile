@@ -66,9 +66,10 @@ charts: install   ## write the renderings anew that tests compare the charts wit
 catalogue: install   ## write the shipped catalogue anew from AWS (REGIONS), with the credentials at hand
 	$(BIN)/python -m treenail.adapters.cli.regenerate $(REGIONS)
 
-fuzz: install   ## random scenarios (SEEDS), decided beside Karpenter's scheduler and checked; needs Go
+fuzz: install   ## random scenarios and clusters (SEEDS), decided on beside Karpenter's own code and checked; needs Go
 	$(BIN)/python -m tests.fuzz $(SEEDS) --against karpenter
 	$(BIN)/python -m tests.fuzz $(SEEDS) --against karpenter --extended
+	$(BIN)/python -m tests.fuzz $(SEEDS) --against karpenter --consolidation
 
 bench: install   ## the benchmarks, timed
 	$(PYTEST) --benchmark-only

@@ -51,7 +51,6 @@ VOLUMES_DETACHED = "VolumesDetached"
 INSTANCE_TERMINATING = "InstanceTerminating"
 DISRUPTION_REASON = "DisruptionReason"
 DRIFTED = "Drifted"
-CONSOLIDATABLE = "Consolidatable"
 
 
 def condition_of(conditions: tuple[Condition, ...], kind: str) -> Condition | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from tests.fuzz.check.amounts import Amounts, add, amounts
-from tests.fuzz.check.catalogue import HOSTNAME, POOL, read_catalogue
+from tests.fuzz.check.catalogue import HOSTNAME, POOL, Catalogue, read_catalogue
 from tests.fuzz.check.homes import NewNode, Node, Way, meets
 from tests.fuzz.check.pods import Pod, Shape
 from tests.fuzz.check.pools import Pool
@@ -19,11 +19,14 @@ _OVER: Final = ("Succeeded", "Failed")
 
 
 class Scenario:
-    """Pods by name, pools, nodes, daemons and namespaces, from the items of a list of manifests."""
+    """Pods by name, pools, nodes, daemons and namespaces, from the items of a list of manifests.
 
-    def __init__(self, items: Sequence[Written], catalogue: Sequence[Written]) -> None:
+    The catalogue may be as it is written, or read already.
+    """
+
+    def __init__(self, items: Sequence[Written], catalogue: Sequence[Written] | Catalogue) -> None:
         self.items = tuple(items)
-        self.catalogue = read_catalogue(catalogue)
+        self.catalogue = catalogue if isinstance(catalogue, dict) else read_catalogue(catalogue)
         self._shapes: dict[str, Shape] = {}
         self.pools = {name: Pool.of(one) for name, one in self.of_kind("NodePool").items()}
         self.daemons = [

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from tests.fuzz.check.catalogue import Catalogue
 from tests.fuzz.check.decision import Decision
 from tests.fuzz.check.elsewhere import Elsewhere
 from tests.fuzz.check.faults import Fault
@@ -33,7 +34,7 @@ class Verdict:
     given_up: tuple[GivenUp, ...]
 
 
-def check(items: Sequence[Written], catalogue: Sequence[Written], decision: Written) -> Verdict:
+def check(items: Sequence[Written], catalogue: Sequence[Written] | Catalogue, decision: Written) -> Verdict:
     """Check a decision, as `simulate -o json` writes it, against manifests and a KWOK catalogue."""
     scenario = Scenario(items, catalogue)
     read = Decision(decision, scenario)

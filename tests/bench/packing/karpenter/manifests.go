@@ -17,8 +17,8 @@ import (
 
 // What manifests may hold. Node classes say nothing here: every pool has the types of the catalogue.
 var (
-	kinds = sets.New("NodePool", "Pod", "Node", "Deployment", "DaemonSet", "Namespace", "StorageClass",
-		"PersistentVolume", "PersistentVolumeClaim", "CSINode", "PriorityClass")
+	kinds = sets.New("NodePool", "NodeClaim", "Pod", "Node", "Deployment", "DaemonSet", "Namespace", "StorageClass",
+		"PersistentVolume", "PersistentVolumeClaim", "CSINode", "PriorityClass", "PodDisruptionBudget")
 	nodeClasses = sets.New("EC2NodeClass", "KWOKNodeClass")
 )
 

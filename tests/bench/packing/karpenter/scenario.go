@@ -8,10 +8,12 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
+	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/events"
+	"sigs.k8s.io/karpenter/pkg/state/cost"
 )
 
 // scenario is a cluster as Karpenter would have it in memory when a batch of pods closes.
@@ -19,6 +21,7 @@ type scenario struct {
 	kube        *store
 	cluster     *state.Cluster
 	provisioner *provisioning.Provisioner
+	costs       *cost.ClusterCost
 	recorder    events.Recorder
 	clock       clock.Clock
 }
@@ -26,6 +29,7 @@ type scenario struct {
 func newScenario(ctx context.Context, kube *store, provider cloudprovider.CloudProvider) (*scenario, error) {
 	s := &scenario{kube: kube, clock: clock.RealClock{}, recorder: events.NewRecorder(&record.FakeRecorder{})}
 	s.cluster = state.NewCluster(s.clock, kube, provider)
+	s.costs = cost.NewClusterCost(ctx, provider, kube)
 	if err := s.learn(ctx); err != nil {
 		return nil, err
 	}
@@ -36,9 +40,13 @@ func newScenario(ctx context.Context, kube *store, provider cloudprovider.CloudP
 
 // learn tells the cluster state what its informers would have told it.
 func (s *scenario) learn(ctx context.Context) error {
+	var claims v1.NodeClaimList
 	var nodes corev1.NodeList
 	var pods corev1.PodList
 	var daemons appsv1.DaemonSetList
+	if err := s.kube.List(ctx, &claims); err != nil {
+		return err
+	}
 	if err := s.kube.List(ctx, &nodes); err != nil {
 		return err
 	}
@@ -47,6 +55,12 @@ func (s *scenario) learn(ctx context.Context) error {
 	}
 	if err := s.kube.List(ctx, &daemons); err != nil {
 		return err
+	}
+	for i := range claims.Items {
+		s.cluster.UpdateNodeClaim(&claims.Items[i])
+		if err := s.costs.UpdateNodeClaim(ctx, &claims.Items[i]); err != nil {
+			return err
+		}
 	}
 	for i := range nodes.Items {
 		if err := s.cluster.UpdateNode(ctx, &nodes.Items[i]); err != nil {

@@ -17,6 +17,8 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
 // store answers reads from memory in the way the manager's cache does, by the same steps: objects by namespace or by
@@ -40,6 +42,8 @@ type shelf struct {
 var indexes = map[string]func(client.Object) string{
 	"Pod/spec.nodeName":    func(o client.Object) string { return o.(*corev1.Pod).Spec.NodeName },
 	"Node/spec.providerID": func(o client.Object) string { return o.(*corev1.Node).Spec.ProviderID },
+
+	"NodeClaim/status.providerID": func(o client.Object) string { return o.(*v1.NodeClaim).Status.ProviderID },
 }
 
 // The kinds that have no namespace: as from the manager's cache, they are found whatever namespace is asked for.
