@@ -21,7 +21,8 @@ class Move:
     """Nodes that go together (`removed`, by name), and where each of their pods goes.
 
     `nominations` are existing nodes by pod uid, `claims` the nodes to buy first. `saves` is what the cluster
-    costs less afterwards, $/h, volumes and overhead counted; `disruption` what it costs to move the pods.
+    costs less afterwards, $/h, volumes and overhead counted. `disruption` is what it costs to move the pods:
+    1 for each node, what each pod costs to evict, and 1 for each preference that a pod loses.
     """
 
     removed: tuple[str, ...]

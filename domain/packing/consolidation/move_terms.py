@@ -58,7 +58,8 @@ class MoveTerms:
             nominations=trial.nominations,
             claims=claims,
             saves=saves,
-            disruption=sum(one.disruption for one in some),
+            # A preference that a pod loses counts like the eviction of an ordinary pod.
+            disruption=sum(one.disruption for one in some) + trial.lost,
         )
 
     def _cheaper(

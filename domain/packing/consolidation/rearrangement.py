@@ -30,14 +30,14 @@ from treenail.domain.packing.problem import Problem
 class Trial:
     """What came of taking nodes away: where their pods go, by uid, and which nodes are to be bought for them.
 
-    `left` are pods that found no place. `given_up` is how many preferences the pods go without altogether.
+    `left` are pods that found no place. `lost` is how many preferences pods lose by it that they have now.
     """
 
     removed: tuple[str, ...]
     nominations: Mapping[str, str] = field(default_factory=dict)
     claims: tuple[PlannedClaim, ...] = ()
     left: tuple[str, ...] = ()
-    given_up: int = 0
+    lost: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -286,10 +286,20 @@ class Rearrangement:
             for claim, parts in outcome.nodes
         )
         left = tuple(uid for rest in uids.values() for uid in rest)
-        given_up = sum(outcome.given_up[index] for index in uids)
+        lost = sum(outcome.given_up[index] for index in uids) - sum(map(self._given_up, names))
         return Trial(
-            removed=tuple(names), nominations=nominations, claims=claims, left=left, given_up=given_up
+            removed=tuple(names), nominations=nominations, claims=claims, left=left, lost=max(0, lost)
         )
+
+    def _given_up(self, name: str) -> int:
+        """Return how many preferences the pods of a candidate go without now, as far as labels say."""
+        row, given_up = self._rows[name], 0
+        for index, uids in self._pods[name].items():
+            for level in self._classes[index].relaxation.levels:
+                if (self._nodes.open_to(level.demand) == row).any():
+                    given_up += level.given_up * len(uids)
+                    break
+        return given_up
 
     def _by_class_of(self, names: Sequence[str]) -> dict[int, list[str]]:
         found: dict[int, list[str]] = {}

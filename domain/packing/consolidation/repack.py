@@ -21,8 +21,8 @@ from treenail.domain.packing.problem import Problem
 
 # So many nodes are tried together in place of one, the fewest first: each trial is a whole plan.
 _TOGETHER: Final = (2, 3, 5, 8)
-# Trials of several nodes at most. They go to the nodes that are least worth what they cost.
-_MOST_TOGETHER: Final = 60
+# Trials of several nodes at most. They go to the nodes first that cost most beyond what their pods need.
+_MOST_TOGETHER: Final = 200
 # A new node must save this share of what it replaces, by the bound, before it is planned.
 _WORTH_PLANNING: Final = 1e-6
 
@@ -54,6 +54,7 @@ class _Repack:
         self._open = dict(self._candidates)
         self._why: dict[str, str] = {}
         self._moves: list[Move] = []
+        self._tries = 0
         self._cut_short = False
 
     def run(self) -> ConsolidationPlan:
@@ -107,14 +108,13 @@ class _Repack:
 
     def _merge(self) -> None:
         """Find nodes in whose place, together, others cost less."""
-        tries = _MOST_TOGETHER
+        self._tries = _MOST_TOGETHER
         known = [one for one in self._open.values() if one.price is not None]
         known.sort(key=lambda one: (one.pool, one.zone, -self._excess(one), one.name))
         at = 0
-        while at < len(known) - 1 and tries:
-            tries -= 1
-            at += self._merged(known[at:]) or 1
-        self._cut_short = not tries and at < len(known) - 1
+        while at < len(known) - 1 and self._tries:
+            at += self._merged(known[at : at + _TOGETHER[-1]]) or 1
+        self._cut_short = not self._tries and at < len(known) - 1
 
     def _merged(self, known: Sequence[CandidateNode]) -> int:
         """Try the first ones together; return how many go, none where that is not worth it."""
@@ -125,8 +125,9 @@ class _Repack:
             if not self._terms.within_budgets(some):
                 return 0
             uids = [uid for one in some for uid in one.pods]
-            if not self._could_cost_less(some, uids):
+            if not self._tries or not self._could_cost_less(some, uids):
                 continue
+            self._tries -= 1
             names = tuple(one.name for one in some)
             if self._decide(some, self._cluster.without_bought(names)):
                 return count

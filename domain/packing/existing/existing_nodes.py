@@ -45,6 +45,7 @@ class ExistingNodes:
         # pods may share it.
         self._attachments = AttachableVolumes(existing_nodes)
         self._open_to: dict[Demand, Indices] = {}
+        self._parts: dict[tuple[str, ...], tuple[Indices, int]] = {}
         self._at_first = self._free.copy()
         # The last answer of `fits`, for which rows and requests, until a pod is placed: a class is asked for
         # the same at each of its relaxation levels.
@@ -92,9 +93,22 @@ class ExistingNodes:
         """Return the labels of an existing node (by row)."""
         return self._existing_nodes[row].labels
 
-    def values(self, key: str) -> tuple[list[str | None], Indices]:
-        """Return the different values of the label `key` on the nodes, and which of them each has (N)."""
-        return self._masks.values(key)
+    def parts(self, keys: tuple[str, ...]) -> tuple[Indices, int]:
+        """Return a number for each node (N), equal where the labels `keys` are, and how many there are.
+
+        Labels never change while a plan is made, so nodes are parted once for each tuple of keys.
+        """
+        known = self._parts.get(keys)
+        if known is None:
+            numbers: Indices = np.zeros(len(self.names), dtype=np.intp)
+            many = 1
+            for key in keys:
+                values, codes = self._masks.values(key)
+                # Numbered anew after each key, so that no product of many keys grows too large.
+                found, numbers = np.unique(numbers * max(1, len(values)) + codes, return_inverse=True)
+                many = len(found)
+            known = self._parts[keys] = (numbers, many)
+        return known
 
     def fits(self, rows: Indices, requests: Floats, volumes: VolumeNeeds | None) -> Floats:
         """Return how many pods of `requests` (R) each of `rows` can take: not to be changed."""

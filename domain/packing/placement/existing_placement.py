@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import count
+from typing import Final
 
 import numpy as np
 
@@ -15,6 +16,11 @@ from treenail.domain.packing.planned.outcome import Outcome
 from treenail.domain.packing.topology.constraints import RelaxedClass, TopologyConstraints
 from treenail.domain.packing.topology.domain_quotas import Restriction
 from treenail.domain.packing.topology.universe import Universe
+
+# Up to so many parts, a look at all places for each of them is quicker than sorting.
+_FEW_PARTS: Final = 16
+# So many nodes are looked at first where the first that fit are taken: mostly these are enough.
+_LOOKED_AT_FIRST: Final = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,13 +73,13 @@ class ExistingPlacement:
         rows = self._existing_nodes.open_to(relaxed.level.demand)
         if not len(rows):
             return 0
-        # Which nodes suit is known per demand, how many pods fit per array of requests: both are remembered,
-        # so that a class tried again costs O(N) array operations and no look at labels.
-        fits = self.fits(relaxed, rows)
         # No domain matters: the first nodes in Karpenter's order are filled, as its first fit would pod by
         # pod.
         if not constraints.by_domain:
-            return self.fill(relaxed, rows, first_of(fits, pods))
+            return self._fill_first(relaxed, rows, pods)
+        # Which nodes suit is known per demand, how many pods fit per array of requests: both are remembered,
+        # so that a class tried again costs O(N) array operations and no look at labels.
+        fits = self.fits(relaxed, rows)
         # Full nodes are left out before domains are looked at: in a large cluster they may be most of them.
         able = fits > 0
         cells = self._cells(constraints, rows[able], fits[able]) if np.logical_or.reduce(able) else []
@@ -83,6 +89,15 @@ class ExistingPlacement:
         if spread is not None:
             return self._spread(relaxed, spread, cells, pods)
         return self._one_by_one(relaxed, cells, pods, bought_in)
+
+    def _fill_first(self, relaxed: RelaxedClass, rows: Indices, pods: int) -> int:
+        """Place up to `pods` pods on the first of `rows` that take them; return how many found a place."""
+        if len(rows) > 2 * _LOOKED_AT_FIRST:
+            some = rows[:_LOOKED_AT_FIRST]
+            dealt = first_of(self.fits(relaxed, some), pods)
+            if dealt.sum() >= pods:
+                return self.fill(relaxed, some, dealt)
+        return self.fill(relaxed, rows, first_of(self.fits(relaxed, rows), pods))
 
     def first(self, relaxed: RelaxedClass) -> bool:
         """Place one pod on the first existing node that takes it now; return whether there is one."""
@@ -213,13 +228,13 @@ class ExistingPlacement:
 
         Nodes that lack a label are left out, unless only anti-affinity looks at it.
         """
-        columns = [self._existing_nodes.values(r.group.term.key) for r in constraints.by_domain]
+        keys = tuple(r.group.term.key for r in constraints.by_domain)
+        numbers, many = self._existing_nodes.parts(keys)
         cells = []
-        for members in _parted([codes[rows] for _, codes in columns]):
-            one = rows[members[0]]
-            values = [values[codes[one]] for values, codes in columns]
-            known = dict(zip((r.group.term.key for r in constraints.by_domain), values, strict=True))
-            domains = {name: value for name, value in known.items() if value is not None}
+        for members in _parted(numbers[rows], many):
+            of = self._existing_nodes.labels(int(rows[members[0]]))
+            known = {key: of.get(key) for key in keys}
+            domains = {key: value for key, value in known.items() if value is not None}
             # A spread or an affinity cannot hold on a node without the label: the scheduler refuses such
             # nodes.
             if all(name in domains or name in constraints.asked.apart_keys for name in known):
@@ -280,18 +295,14 @@ class ExistingPlacement:
         return placed
 
 
-def _parted(columns: Sequence[Indices]) -> list[Indices]:
-    """Part rows by their numbers in `columns` (each N), in the order of the first row of each part."""
-    # Numbers in place of label values, and arrays in place of a look at each row: a cluster of thousands of
-    # nodes has a handful of domains, and is parted for every class with a spread.
-    combined = columns[0]
-    for more in columns[1:]:
-        # Numbered anew after each column, so that no product of many columns grows too large.
-        numbers: Indices = np.unique(combined, return_inverse=True)[1]
-        combined = numbers * (int(more.max(initial=0)) + 1) + more
-    _, first, number, counts = np.unique(combined, return_index=True, return_inverse=True, return_counts=True)
-    parts = np.split(number.argsort(kind="stable"), np.cumsum(counts)[:-1])
-    return [parts[at] for at in first.argsort(kind="stable").tolist()]
+def _parted(numbers: Indices, many: int) -> list[Indices]:
+    """Part places by their numbers, each below `many`, in the order of the first place of each part."""
+    if many <= _FEW_PARTS:
+        found = [part for number in range(many) if len(part := (numbers == number).nonzero()[0])]
+    else:
+        _, number, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+        found = np.split(number.argsort(kind="stable"), np.cumsum(counts)[:-1])
+    return sorted(found, key=lambda part: int(part[0]))
 
 
 def _reach(cell: _Cell, pods: int, bought_in: Collection[Mapping[str, str]]) -> float:

@@ -8,9 +8,20 @@ from datetime import timedelta
 import pytest
 
 from tests.domain.packing.consolidation.clusters import Cluster, node
-from tests.domain.packing.problems import ZONES, asking, catalogue, is_in, offer, pods, pool
+from tests.domain.packing.problems import (
+    ZONES,
+    asking,
+    catalogue,
+    expression,
+    instance_type,
+    is_in,
+    offer,
+    pods,
+    pool,
+)
 from treenail.domain.model import labels
 from treenail.domain.model.pods import LabelSelector, PodAffinityTerm, PodSpec, TopologySpread
+from treenail.domain.model.requirements import Operator
 from treenail.domain.packing.consolidation.consolidation_plan import Action, ConsolidationPlan
 from treenail.domain.packing.consolidation.consolidation_problem import PoolTerms
 from treenail.domain.packing.consolidation.repack import repack
@@ -94,12 +105,33 @@ def test_one_large_node_becomes_several_small_ones_where_these_cost_less() -> No
     assert move.removed == ("old",)
 
 
-def test_several_nodes_become_one_where_that_costs_less() -> None:
-    # Each is full for its kind of pods; no pod fits on another node, and together one node is cheaper.
-    nodes = [node(f"n{i}", "t3.large", *pods(f"p{i}", 1, asking("1500m", "1Gi"))) for i in range(4)]
-    plan = repack(Cluster(nodes=tuple(nodes), offers=(ON_DEMAND,)).problem())
-    assert sorted(removed(plan))
-    assert plan.cost_after < plan.cost
+def test_several_nodes_become_one_where_only_together_they_can_cost_less() -> None:
+    small = instance_type("m5.large", cpu=2, memory=8, price=0.1)
+    large = instance_type("m5.xlarge", cpu=4, memory=16, price=0.15)
+    offers = (offer(pool("default", is_in(labels.CAPACITY_TYPE, labels.ON_DEMAND)), (small, large)),)
+    # No pod fits beside another on a small node, and no node costs less than a small one.
+    some = [node(f"n{i}", "m5.large", *pods(f"p{i}", 1, asking("1500m"))) for i in range(2)]
+    nodes = tuple(replace(one, type=small) for one in some)
+    (move,) = repack(Cluster(nodes=nodes, offers=offers).problem()).moves
+    assert move.removed == ("n0", "n1")
+    assert move.consolidation_type == "multi"
+    assert move.saves == pytest.approx(2 * 0.12 - 0.17)
+
+
+def test_pods_go_to_nodes_that_stay_in_any_case_first() -> None:
+    nodes = tuple(node(f"n{i}", "m5.2xlarge", *pods(f"p{i}", 2)) for i in range(3))
+    cluster = Cluster(nodes=nodes, offers=(ON_DEMAND,), staying=frozenset({"n2"}))
+    plan = repack(cluster.problem())
+    assert removed(plan) == ["n0", "n1"]
+    assert {target for move in plan.moves for target in move.nominations.values()} == {"n2"}
+
+
+def test_a_preference_that_is_lost_counts_as_disruption_but_keeps_no_node() -> None:
+    wish = asking(1, preferred=[(1, (expression(labels.ZONE, Operator.IN, "zone-a"),))])
+    nodes = (node("a", "m5.large", *pods("a", 1, wish)), node("b", "m5.xlarge", *pods("b", 1), zone="zone-b"))
+    (move,) = repack(Cluster(nodes=nodes, offers=(ON_DEMAND,), staying=frozenset({"b"})).problem()).moves
+    assert move.removed == ("a",)
+    assert move.disruption == 3.0
 
 
 def test_a_node_of_spot_is_not_replaced_by_spot_unless_that_is_allowed() -> None:

@@ -17,6 +17,7 @@ from treenail.domain.model.pods import Pod
 from treenail.domain.packing.consolidation.consolidation_problem import PoolTerms
 from treenail.domain.packing.consolidation.rearrangement import Rearrangement
 from treenail.domain.packing.consolidation.repack import repack
+from treenail.domain.packing.plan import PlannedClaim
 
 TYPES = ("m5.large", "m5.2xlarge", "c5.xlarge", "r5.large", "m5.4xlarge")
 APPS = st.sampled_from(["web", "db", "cache"])
@@ -66,6 +67,7 @@ def test_each_move_is_valid_when_those_before_it_are_made(cluster: Cluster, spot
         assert not [fault for fault in faults(problem, packing) if not _of_reports(fault)]
         saved = sum(one.price + 0.02 for one in now.nodes if one.name in move.removed)
         assert move.saves > 0
+        assert sum(worst(claim, now) for claim in move.claims) < saved or not move.claims
         assert abs(saved - packing.whole_cost - move.saves) < 1e-9
         now = now.after(move)
 
@@ -79,6 +81,18 @@ def test_each_move_is_valid_though_those_before_it_are_not_made(cluster: Cluster
         # Pods that others are to be near may not have come; room and labels hold in any case.
         found = [fault for fault in faults(problem, packing) if not _of_reports(fault)]
         assert not [fault for fault in found if "overfull" in fault or "may not run" in fault]
+
+
+def worst(claim: PlannedClaim, cluster: Cluster) -> float:
+    """Return what a claim costs at most, whichever of its types is launched where it may be, $/h."""
+    types = {one.name: one for offered in cluster.offers for one in offered.instance_types}
+    prices = [
+        o.price
+        for name in claim.instance_types
+        for o in types[name].offerings
+        if o.available and claim.requirements.intersects(o.requirements())
+    ]
+    return max(prices) + claim.surcharge
 
 
 def _of_reports(fault: str) -> bool:
