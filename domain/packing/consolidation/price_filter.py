@@ -24,38 +24,40 @@ NONE_CHEAPER: Final = "Can't replace with a cheaper node"
 _PREFERENCE: Final = (labels.RESERVED, labels.SPOT, labels.ON_DEMAND)
 SPOT_ONLY: Final = Requirement(labels.CAPACITY_TYPE, frozenset((labels.SPOT,)))
 
-# As many catalogues as are in use at a time.
+# The labels that an offering says something of.
+_OF_OFFERINGS: Final = (labels.ZONE, labels.ZONE_ID, labels.CAPACITY_TYPE, *labels.OF_RESERVATIONS)
+
+# As many catalogues as are in use at a time, and of each so many combinations of zones and ways to buy.
 _KEPT: Final = 16
+_KEPT_BESIDE: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
 class SoldType:
-    """An instance type, and its available offerings that may be bought for a claim: there is at least one."""
+    """An instance type, and its available offerings that may be bought for a claim: there is at least one.
+
+    `cheapest` is the price of the cheapest of these, `worst` what a node of the type costs at most, $/h: the
+    dearest of the reserved offerings, else of those on spot, else of those on demand. A launch does not turn
+    to a later kind while there is one before it.
+    """
 
     type: InstanceType
     offerings: tuple[Offering, ...]
+    cheapest: float
+    worst: float
 
-    @property
-    def cheapest(self) -> float:
-        """The price ($/h) of the cheapest offering."""
-        return min(o.price for o in self.offerings)
-
-    @property
-    def worst_launch_price(self) -> float:
-        """What a node of the type costs at most, $/h.
-
-        That is the dearest of its reserved offerings, else of those on spot, else of those on demand: a
-        launch does not turn to a later kind while there is one before it.
-        """
-        prices: dict[str, float] = {}
-        for o in self.offerings:
-            prices[o.capacity_type] = max(prices.get(o.capacity_type, 0.0), o.price)
-        return next((prices[way] for way in _PREFERENCE if way in prices), math.inf)
+    @classmethod
+    def of(cls, one: InstanceType, offerings: tuple[Offering, ...]) -> SoldType:
+        dearest: dict[str, float] = {}
+        for o in offerings:
+            dearest[o.capacity_type] = max(dearest.get(o.capacity_type, 0.0), o.price)
+        worst = next((dearest[way] for way in _PREFERENCE if way in dearest), math.inf)
+        return cls(one, offerings, min(o.price for o in offerings), worst)
 
     def as_spot(self) -> SoldType | None:
         """Return the type as it is sold on spot, None where it is not."""
         spot = tuple(o for o in self.offerings if o.capacity_type == labels.SPOT)
-        return SoldType(self.type, spot) if spot else None
+        return SoldType.of(self.type, spot) if spot else None
 
 
 def cheaper_than(
@@ -83,7 +85,7 @@ def sold_types(claim: PlannedClaim, offers: Sequence[PoolOffer], most: float) ->
     """Return those of the claim's types, cheapest first, whose worst launch costs less than `most` ($/h)."""
     # Less by more than rounding: or sums of the same prices would let a type replace a node of its own price.
     below = most - claim.surcharge - ROUNDING
-    cheaper = (one for one in _starting_below(claim, offers, below) if one.worst_launch_price < below)
+    cheaper = (one for one in _starting_below(claim, offers, below) if one.worst < below)
     return tuple(sorted(cheaper, key=lambda one: one.cheapest))
 
 
@@ -124,10 +126,12 @@ def _spot_types(types: Sequence[SoldType]) -> tuple[SoldType, ...]:
 
 def _starting_below(claim: PlannedClaim, offers: Sequence[PoolOffer], price: float) -> Iterator[SoldType]:
     """Yield the claim's types, cheapest first, whose cheapest offering has a lower price ($/h)."""
-    offered = _offered_types(claim, offers)
-    places = _Places(claim.requirements)
+    offer = _offer_of(claim, offers)
+    if offer is None:
+        return
+    there = _catalogue(Same(offer.instance_types)).within(claim.requirements)
     for name in claim.instance_types:
-        sold = places.sold(offered[name]) if name in offered else None
+        sold = there.sold(name)
         if sold is None:
             continue
         # The rest is dearer still: of a claim that lists hundreds of types, most are not even looked at.
@@ -136,44 +140,65 @@ def _starting_below(claim: PlannedClaim, offers: Sequence[PoolOffer], price: flo
         yield sold
 
 
+def _offer_of(claim: PlannedClaim, offers: Sequence[PoolOffer]) -> PoolOffer | None:
+    """Return the offer that a claim was planned from."""
+    asked = claim.requirements.get(labels.RESERVATION_ID)
+    reservation = (asked.single or "") if asked is not None else ""
+    found = (one for one in offers if one.pool.name == claim.pool and one.reservation == reservation)
+    return next(found, None)
+
+
+class _Catalogue:
+    """Instance types by name, and how they are sold: once for all claims that ask for the same places."""
+
+    def __init__(self, types: tuple[InstanceType, ...]) -> None:
+        self._types = {one.name: one for one in types}
+        self._within: dict[tuple[Requirement | None, ...], _Places] = {}
+
+    def within(self, requirements: Requirements) -> _Places:
+        asked = requirements.on(_OF_OFFERINGS)
+        known = self._within.get(asked)
+        if known is None:
+            if len(self._within) >= _KEPT_BESIDE:
+                self._within.clear()
+            known = self._within[asked] = _Places(self._types, requirements)
+        return known
+
+
 class _Places:
     """Where and how nodes that meet some requirements are bought: few answers for thousands of offerings."""
 
-    def __init__(self, requirements: Requirements) -> None:
+    def __init__(self, types: Mapping[str, InstanceType], requirements: Requirements) -> None:
         way = requirements.get(labels.CAPACITY_TYPE)
         # Reserved capacity is for claims that ask for nothing else: to others it is as if it was not there.
         self._reserved = way is not None and way.single == labels.RESERVED
         self._requirements = requirements
-        self._known: dict[tuple[object, ...], bool] = {}
+        self._types = types
+        self._sold: dict[str, SoldType | None] = {}
+        self._suits: dict[tuple[object, ...], bool] = {}
 
-    def sold(self, one: InstanceType) -> SoldType | None:
-        """Return the type with those of its offerings that may be bought, None without any."""
-        there = tuple(o for o in one.offerings if o.available and self._suits(o))
-        return SoldType(one, there) if there else None
+    def sold(self, name: str) -> SoldType | None:
+        """Return a type with those of its offerings that may be bought, None without any."""
+        if name not in self._sold:
+            one = self._types.get(name)
+            offerings = one.offerings if one is not None else ()
+            there = tuple(o for o in offerings if o.available and self._suited(o))
+            self._sold[name] = SoldType.of(one, there) if one is not None and there else None
+        return self._sold[name]
 
-    def _suits(self, o: Offering) -> bool:
+    def _suited(self, o: Offering) -> bool:
         place = (o.zone, o.capacity_type, o.zone_id, o.reservation)
-        known = self._known.get(place)
+        known = self._suits.get(place)
         if known is None:
-            known = self._known[place] = (o.capacity_type == labels.RESERVED) == self._reserved and (
+            known = self._suits[place] = (o.capacity_type == labels.RESERVED) == self._reserved and (
                 self._requirements.intersects(o.requirements())
             )
         return known
 
 
-def _offered_types(claim: PlannedClaim, offers: Sequence[PoolOffer]) -> Mapping[str, InstanceType]:
-    """Return the types, by name, that the claim's pool offers where the claim is to be bought."""
-    asked = claim.requirements.get(labels.RESERVATION_ID)
-    reservation = (asked.single or "") if asked is not None else ""
-    for offer in offers:
-        if offer.pool.name == claim.pool and offer.reservation == reservation:
-            return _by_name(Same(offer.instance_types))
-    return {}
-
-
 @lru_cache(maxsize=_KEPT)
-def _by_name(types: Same[tuple[InstanceType, ...]]) -> Mapping[str, InstanceType]:
-    return {one.name: one for one in types.one}
+def _catalogue(types: Same[tuple[InstanceType, ...]]) -> _Catalogue:
+    return _Catalogue(types.one)
 
 
 def _lacking(types: Sequence[SoldType], requirements: Requirements) -> list[str]:
