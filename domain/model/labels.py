@@ -58,6 +58,8 @@ CAUSE: Final = "treenail.sh/cause"
 END: Final = "treenail.sh/end"
 ENDS_AT: Final = "treenail.sh/instance-ends-at"
 PRICE: Final = "treenail.sh/price"
+# What the node of a claim was bought to save, when, and in place of which nodes.
+CONSOLIDATED: Final = "treenail.sh/consolidated"
 # On a pool: what each of its nodes costs beside its price and its volumes, $/h.
 NODE_OVERHEAD_COST: Final = "treenail.sh/node-overhead-cost"
 # On a pool: within which time a consolidation of its nodes must have saved what it costs.

@@ -149,7 +149,7 @@ def _offer_of(claim: PlannedClaim, offers: Sequence[PoolOffer]) -> PoolOffer | N
 
 
 class _Catalogue:
-    """Instance types by name, and how they are sold: once for all claims that ask for the same places."""
+    """Instance types by name, and how they are sold, once for all claims that ask for the same places."""
 
     def __init__(self, types: tuple[InstanceType, ...]) -> None:
         self._types = {one.name: one for one in types}

@@ -83,6 +83,8 @@ def _not_cheap_enough(removed: Sequence[CandidateNode], saves: float) -> str:
     # Each of several recent replacements was to save something of its own: a move of all must save more than
     # that together, or they could be replaced in pairs for what none of them is replaced for alone.
     least = sum(node.least_saving for node in removed)
+    if math.isinf(least):
+        return "It may itself have replaced a node a short time ago: what it was bought for is unreadable"
     if saves <= least + ROUNDING:
         return (
             f"Replacing it would save ${saves:.4g}/h, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import timedelta
 
@@ -68,6 +69,16 @@ def test_a_recent_replacement_is_replaced_only_to_save_more_than_it_did() -> Non
     assert "Replacing it would save $0.05/h, not more than the $0.05/h" in said
     assert objection(recent, saves=0.06) is None
     assert objection(recent, saves=0.01, new_cost=0.0) is None
+
+
+def test_a_node_of_which_it_is_unreadable_what_it_was_bought_for_may_be_deleted_alone() -> None:
+    unreadable = going(least_saving=math.inf)
+
+    said = objection(unreadable, going("other"), saves=9.0)
+
+    assert said is not None
+    assert said.endswith("what it was bought for is unreadable")
+    assert objection(unreadable, saves=0.1, new_cost=0.0) is None
 
 
 def test_recent_replacements_are_replaced_together_only_to_save_more_than_all_did() -> None:

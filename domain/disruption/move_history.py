@@ -1,0 +1,141 @@
+"""Recent moves: no node is replaced by what it replaced, nor to save less than it was bought for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final, TypeVar
+
+from treenail.domain.model import labels
+from treenail.domain.model.consolidated_claims import Origin, Shape, read_origins, shape_of
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.requirements import Requirement
+from treenail.domain.packing.plan import PlannedClaim
+
+T = TypeVar("T")
+
+# So long a move is not undone. A choice, not a measurement: where load comes and goes by day, and spot prices
+# change every few hours, a node is then moved no more than a few times a day.
+KEPT: Final = timedelta(hours=6)
+_MOST_CLAIMS: Final = 10_000
+# A node that was bought anew more often within the time kept says so of the latest of these.
+_MOST_ORIGINS: Final = 16
+
+
+class MoveHistory:
+    """What nodes were bought for that replaced others, for six hours. Mutable.
+
+    It is kept by the names of their claims, and written on these, for after a restart: `origins` tells what a
+    new claim is to say (`write_origins`), and `bought` takes in its name. Of more than `most` claims those
+    that came first are forgotten, and known again by what they say.
+    """
+
+    def __init__(self, most: int = _MOST_CLAIMS) -> None:
+        self._most = most
+        self._origins: dict[str, tuple[Origin, ...]] = {}
+        self._refused: dict[str, datetime] = {}
+        self._loops = 0
+
+    @property
+    def loops(self) -> int:
+        """How many moves were refused so far because they undo another, each counted once in six hours."""
+        return self._loops
+
+    def origins(self, removed: Sequence[NodeClaim], saving: float, now: datetime) -> tuple[Origin, ...]:
+        """Return what a claim is bought for that replaces `removed`, to save so much ($/h) by itself.
+
+        Where several claims are bought together, that is its part of what they save.
+        """
+        shapes = tuple(sorted({shape_of(claim) for claim in removed}))
+        own = Origin(saving=max(0.0, saving), at=now, replaced=shapes)
+        # What these replaced is not to come back either: a loop may have more than two steps.
+        earlier = {origin for claim in removed for origin in self._recent(claim, now) if origin.replaced}
+        latest = sorted(earlier, key=lambda one: (one.at, one.saving, one.replaced), reverse=True)
+        return (own, *latest[: _MOST_ORIGINS - 1])
+
+    def bought(self, name: str, origins: tuple[Origin, ...]) -> None:
+        """Take in that the claim `name` is made, and what for."""
+        if origins:
+            self._origins.pop(name, None)
+            self._origins[name] = origins
+            _trim(self._origins, self._most)
+
+    def least_saving(self, claim: NodeClaim, now: datetime) -> float:
+        """Return what replacing a node must save more than, $/h: what itself was bought for to save.
+
+        0 for a node that replaced none, or not within six hours; infinite for one that is not older than that
+        and of which it cannot be read.
+        """
+        return max((origin.saving for origin in self._recent(claim, now)[:1]), default=0.0)
+
+    def undoes(
+        self, removed: Sequence[NodeClaim], claims: Sequence[PlannedClaim], now: datetime
+    ) -> str | None:
+        """Return why `removed` should not be replaced by `claims`, None where that undoes no recent move.
+
+        It does where one of the claims may become what a node replaced, or what that one had replaced before.
+        """
+        for claim in sorted(removed, key=lambda one: one.name) if claims else ():
+            why = next(self._objections(claim, claims, now), None)
+            if why is not None:
+                self._count(claim.name, now)
+                return why
+        return None
+
+    def _objections(self, claim: NodeClaim, claims: Sequence[PlannedClaim], now: datetime) -> Iterator[str]:
+        for origin in self._recent(claim, now):
+            if not origin.replaced:
+                yield f"{claim.name} may be a recent replacement: its {labels.CONSOLIDATED} is unreadable"
+            for shape in origin.replaced:
+                if any(_may_become(one, shape) for one in claims):
+                    came = f"{claim.name} came at {origin.at:%H:%M} UTC in place of {shape}"
+                    yield f"{came}, and would go for one again"
+
+    def _recent(self, claim: NodeClaim, now: datetime) -> tuple[Origin, ...]:
+        """Return what a node was bought for within the time kept, its own origin first."""
+        origins = self._origins.get(claim.name)
+        if origins is None:
+            origins = _said(claim)
+        return tuple(origin for origin in origins if now < origin.at + KEPT)
+
+    def _count(self, name: str, now: datetime) -> None:
+        """Count a loop that was refused; plans are made every few seconds, and it comes up in each."""
+        last = self._refused.get(name)
+        if last is None or now >= last + KEPT:
+            self._loops += 1
+            self._refused.pop(name, None)
+            self._refused[name] = now
+            _trim(self._refused, self._most)
+
+
+def _said(claim: NodeClaim) -> tuple[Origin, ...]:
+    """Return what a claim says it was bought for."""
+    origins = read_origins(claim)
+    if origins is None:
+        # It is not known that it replaced nothing, so it is not taken for that, as long as it may matter.
+        return (Origin(saving=math.inf, at=claim.created_at, replaced=()),)
+    # No claim was made for what came after it: whoever wrote a later time keeps the node no longer by that.
+    return tuple(
+        Origin(saving=one.saving, at=min(one.at, claim.created_at), replaced=one.replaced) for one in origins
+    )
+
+
+def _may_become(claim: PlannedClaim, shape: Shape) -> bool:
+    """Return whether the launch of a claim may bring a node of this shape."""
+    return (
+        claim.pool == shape.pool
+        and shape.instance_type in ("", *claim.instance_types)
+        and _may_be(claim.requirements.get(labels.ZONE), shape.zone)
+        and _may_be(claim.requirements.get(labels.CAPACITY_TYPE), shape.capacity_type)
+    )
+
+
+def _may_be(requirement: Requirement | None, value: str) -> bool:
+    return not value or requirement is None or requirement.has(value)
+
+
+def _trim(entries: dict[str, T], most: int) -> None:
+    """Drop what was put in first until no more than `most` are left."""
+    while len(entries) > most:
+        del entries[next(iter(entries))]
