@@ -25,6 +25,7 @@ from treenail.domain.cluster.emptiness import is_empty
 from treenail.domain.cluster.first_sight import FirstSight
 from treenail.domain.cluster.inventory import Inventory
 from treenail.domain.cluster.marked_nodes import MarkedNodes
+from treenail.domain.cluster.node_loads import NodeLoads
 from treenail.domain.cluster.planning import Snapshot
 from treenail.domain.cluster.promise_upkeep import PromiseUpkeep
 from treenail.domain.cluster.promises import Promise, PromiseBook
@@ -43,9 +44,9 @@ class ClusterModel:
     """One consistent view of pods, nodes, claims, pools and promises. Mutable, owned by one actor.
 
     `objects` are the objects as the API server last told of them, `promises` the places promised to pods,
-    `marks` what was decided of nodes, and `capacity` what is free by all three. Facts come in by `learn`.
-    `revision` grows with each change. A claim that was committed though not yet seen in the API counts
-    as there (its resource version is 0).
+    `marks` what was decided of nodes, `loads` what the pods on nodes mean for giving them up, and `capacity`
+    what is free by the first three. Facts come in by `learn`. `revision` grows with each change. A claim that
+    was committed though not yet seen in the API counts as there (its resource version is 0).
     """
 
     def __init__(self, *, promise_lasts: timedelta) -> None:
@@ -53,6 +54,7 @@ class ClusterModel:
         self.objects = Inventory()
         self.promises = PromiseBook()
         self.marks = MarkedNodes(self.objects)
+        self.loads = NodeLoads(self.objects)
         self.capacity = Capacity(self.objects, self.promises, self.marks)
         self._recorder = ChangeRecorder(self.objects, self.capacity)
         self._upkeep = PromiseUpkeep(

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.node_loads import NodeLoad
 from treenail.domain.disruption.disruption import DisruptionProposed
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
@@ -30,15 +31,15 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
     if proposal.cause is Cause.EMPTY and not model.empty(name):
         return CHANGED
     if view.unread:
-        return f"what it is cannot be read ({_named(view)}): {view.unread}"
+        return _unread(view)
     if proposal.forceful:
         return None
     unread = next((pod for pod in model.objects.pods_of(view) if pod.unread), None)
     if unread is not None:
-        return f"pod cannot be read (Pod={unread.key}): {unread.unread}"
-    kept = kept_by(view)
-    if kept is not None:
-        return f'node has "{kept}" annotation'
+        return _unread_pod(unread)
+    against = node_objection(view)
+    if against is not None:
+        return against
     if proposal.replaced_first and model.promises.at(view.name):
         return "node is nominated for a pending pod"
     limited = view.claim is not None and view.claim.termination_grace_period is not None
@@ -49,6 +50,33 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
     return next((why for why in held if why is not None), None)
 
 
+def node_objection(view: NodeView) -> str | None:
+    """Return what a node or its claim itself says against giving it up of our own will."""
+    if view.unread:
+        return _unread(view)
+    kept = kept_by(view)
+    return None if kept is None else f'disruption is blocked through the "{kept}" annotation'
+
+
+def load_objection(model: ClusterModel, load: NodeLoad, now: datetime) -> str | None:
+    """Return why the pods on a node may not leave it of our own will, None where they may."""
+    if load.unread is not None:
+        return _unread_pod(load.unread)
+    kept = [pod for pod in load.annotated if pod.protected(now)]
+    if kept:
+        return _protected(kept[0])
+    held = (model.objects.pod_budgets.held_by(pod, budgets) for pod, budgets in load.guarded)
+    return next((why for why in held if why is not None), None)
+
+
+def _unread(view: NodeView) -> str:
+    return f"what it is cannot be read ({_named(view)}): {view.unread}"
+
+
+def _unread_pod(pod: Pod) -> str:
+    return f"pod cannot be read (Pod={pod.key}): {pod.unread}"
+
+
 def _named(view: NodeView) -> str:
     """Return what of a view cannot be read."""
     of_node = view.node is not None and view.node.unread
@@ -56,10 +84,15 @@ def _named(view: NodeView) -> str:
     return ", ".join(f"{ref.kind}={ref.name}" for ref in refs)
 
 
+def _protected(pod: Pod) -> str:
+    return f'pod has "{labels.DO_NOT_DISRUPT}" annotation (Pod={pod.key})'
+
+
 def _held(model: ClusterModel, pod: Pod, now: datetime) -> str | None:
     """Return why a pod may not be disrupted now: daemons are asked like others, as they are evicted too."""
     if not pod.active:
         return None
     if pod.protected(now):
-        return f'pod has "{labels.DO_NOT_DISRUPT}" annotation (Pod={pod.key})'
-    return model.objects.pod_budgets.holding(pod) if pod.drainable(now) else None
+        return _protected(pod)
+    held = model.objects.pod_budgets.holding(pod)
+    return held if held is not None and pod.drainable(now) else None

@@ -39,6 +39,12 @@ def kept_pod(pod: Pod, now: datetime) -> Iterator[ClusterEvent]:
         yield ClusterEvent(about, "DoNotDisruptGracePeriodElapsed", message)
 
 
+def protecting(pod: Pod) -> bool:
+    """Return whether a pod has an annotation that may forbid to disrupt it, now or some time."""
+    annotations = pod.annotations
+    return labels.DO_NOT_DISRUPT in annotations or labels.DO_NOT_EVICT in annotations
+
+
 def kept_by(view: NodeView) -> str | None:
     """Return the annotation by which a node is kept, None where it is not."""
     annotations = view.node.annotations if view.node is not None else {}

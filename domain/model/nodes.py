@@ -51,6 +51,7 @@ VOLUMES_DETACHED = "VolumesDetached"
 INSTANCE_TERMINATING = "InstanceTerminating"
 DISRUPTION_REASON = "DisruptionReason"
 DRIFTED = "Drifted"
+CONSOLIDATABLE = "Consolidatable"
 
 
 def condition_of(conditions: tuple[Condition, ...], kind: str) -> Condition | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from treenail.domain.model.pods import LabelSelector, Pod
 
@@ -64,11 +65,13 @@ class PodDisruptionBudget:
 
 
 class PodBudgets:
-    """All budgets there are, by namespace/name. Mutable."""
+    """All budgets there are, by namespace/name. Mutable. `selectors` counts how often a selector changed."""
 
     def __init__(self) -> None:
+        self.selectors = 0
         self._all: dict[str, PodDisruptionBudget] = {}
-        self._by_namespace: dict[str, dict[str, PodDisruptionBudget]] = {}
+        # Each under a label that all pods it selects have, or under none where there is no such label.
+        self._by_label: dict[tuple[str, str, str], dict[str, PodDisruptionBudget]] = {}
 
     @property
     def all(self) -> Mapping[str, PodDisruptionBudget]:
@@ -76,22 +79,51 @@ class PodBudgets:
 
     def put(self, budget: PodDisruptionBudget) -> None:
         """Keep the present state of a budget."""
+        before = self._all.get(budget.key)
+        if before is None or before.selector != budget.selector:
+            self.remove(budget.key)
+            self.selectors += 1
         self._all[budget.key] = budget
-        self._by_namespace.setdefault(budget.namespace, {})[budget.key] = budget
+        self._by_label.setdefault(_filed_under(budget), {})[budget.key] = budget
 
     def remove(self, key: str) -> None:
         """Forget a budget that is gone."""
         budget = self._all.pop(key, None)
-        if budget is not None:
-            del self._by_namespace[budget.namespace][key]
+        if budget is None:
+            return
+        self.selectors += 1
+        under = _filed_under(budget)
+        del self._by_label[under][key]
+        if not self._by_label[under]:
+            del self._by_label[under]
 
     def holding(self, pod: Pod) -> str | None:
         """Return why the eviction API would not let a pod go now, None where it would."""
-        about = [one for one in self._by_namespace.get(pod.namespace, {}).values() if one.selects(pod)]
-        if len(about) > 1:
-            keys = ", ".join(sorted(one.key for one in about))
-            return f"pod has more than one PDB (Pod={pod.key}, PDB=[{keys}])"
-        if about and about[0].holds(pod):
-            unread = f"{about[0].unread}; " if about[0].unread else ""
-            return f"{unread}pdb prevents pod evictions (PDB={about[0].key})"
+        return self.held_by(pod, self.selecting(pod))
+
+    def held_by(self, pod: Pod, keys: Sequence[str]) -> str | None:
+        """Return why the eviction API would not let a pod go now that these budgets select."""
+        if len(keys) > 1:
+            return f"eviction does not support multiple PDBs (PodDisruptionBudget(s)=[{' '.join(keys)}])"
+        if keys and (budget := self._all[keys[0]]).holds(pod):
+            unread = f"{budget.unread}; " if budget.unread else ""
+            return f"{unread}pdb prevents pod evictions (PodDisruptionBudget=[{budget.key}])"
         return None
+
+    def selecting(self, pod: Pod) -> tuple[str, ...]:
+        """Return the names of the budgets that select a pod, sorted; most budgets are not asked."""
+        namespace, by_label = pod.namespace, self._by_label
+        about: list[str] = []
+        for label in (_NO_LABEL, *pod.labels.items()):
+            found = by_label.get((namespace, *label))
+            if found is not None:
+                about += [key for key, one in found.items() if one.selects(pod)]
+        return tuple(sorted(about))
+
+
+_NO_LABEL: Final = ("", "")
+
+
+def _filed_under(budget: PodDisruptionBudget) -> tuple[str, str, str]:
+    wanted = budget.selector.match_labels if budget.selector is not None else ()
+    return (budget.namespace, *(wanted[0] if wanted else _NO_LABEL))

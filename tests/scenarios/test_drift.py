@@ -142,7 +142,7 @@ def test_a_node_whose_pods_may_not_leave_holds_up_no_other_and_goes_when_they_ma
         ended = [record for record in rehearsal.history() if record.terminated_at is not None]
         assert [record.cause for record in ended] == ["drifted"]
         assert stuck in pods_by_node(rehearsal)
-        assert "pdb prevents pod evictions (PDB=default/held)" in refusals(rehearsal)
+        assert "pdb prevents pod evictions (PodDisruptionBudget=[default/held])" in refusals(rehearsal)
 
         rehearsal.apply(text(budget(allowed=1)))
         rehearsal.run("10m")

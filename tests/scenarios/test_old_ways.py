@@ -109,7 +109,7 @@ def test_an_empty_node_that_somebody_keeps_stays_until_it_is_kept_no_more(key: s
 
         assert [node.name for node in rehearsal.nodes()] == kept
         assert {entry.fields["why"] for entry in told(rehearsal, "DisruptionRefused")} == {
-            f'node has "{key}" annotation'
+            f'disruption is blocked through the "{key}" annotation'
         }
 
         for name in kept:

@@ -86,7 +86,7 @@ def test_a_budget_that_cannot_be_read_holds_the_pods_of_its_namespace() -> None:
     known.learn(aside(Kind.POD_DISRUPTION_BUDGET, odd.key, odd), START)
 
     held = known.objects.pod_budgets.holding(known.objects.pods["p1"])
-    assert held == f"{WRONG}; pdb prevents pod evictions (PDB=default/odd)"
+    assert held == f"{WRONG}; pdb prevents pod evictions (PodDisruptionBudget=[default/odd])"
 
 
 def test_a_budget_that_is_overdrawn_holds() -> None:

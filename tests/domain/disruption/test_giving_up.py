@@ -17,7 +17,7 @@ from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pods import LabelSelector, Owner
 
 KEEP = {labels.DO_NOT_DISRUPT: "true"}
-HELD_POD = "pdb prevents pod evictions (PDB=default/all)"
+HELD_POD = "pdb prevents pod evictions (PodDisruptionBudget=[default/all])"
 KEPT_POD = f'pod has "{labels.DO_NOT_DISRUPT}" annotation (Pod=default/p1)'
 
 

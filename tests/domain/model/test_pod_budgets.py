@@ -11,7 +11,7 @@ from treenail.domain.model.pods import LabelSelector
 WEB = LabelSelector(match_labels=(("app", "web"),))
 POD = replace(bound_pod("p1", "n-1"), labels={"app": "web"})
 NO_MORE = PodDisruptionBudget(name="web", selector=WEB, disruptions_allowed=0)
-HOLDS = "pdb prevents pod evictions (PDB=default/web)"
+HOLDS = "pdb prevents pod evictions (PodDisruptionBudget=[default/web])"
 
 
 def book(*budgets: PodDisruptionBudget) -> PodBudgets:
@@ -51,7 +51,7 @@ def test_two_budgets_hold_a_pod_whatever_they_allow() -> None:
 
     assert (
         book(one, two).holding(POD)
-        == "pod has more than one PDB (Pod=default/p1, PDB=[default/a, default/b])"
+        == "eviction does not support multiple PDBs (PodDisruptionBudget(s)=[default/a default/b])"
     )
 
 

@@ -1,0 +1,153 @@
+"""Candidates for consolidation: the nodes that may go, and why each other node stays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import chain
+from typing import Final, TypeAlias
+
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.node_loads import NodeLoad
+from treenail.domain.disruption.consolidation_windows import consolidatable_at
+from treenail.domain.disruption.expiry import expires_at
+from treenail.domain.disruption.node_prices import NodePrices
+from treenail.domain.disruption.objections import load_objection, node_objection
+from treenail.domain.model import labels
+from treenail.domain.model.cordons import marked
+from treenail.domain.model.durations import format_duration
+from treenail.domain.model.instants import write_instant
+from treenail.domain.model.node_pools import ConsolidationPolicy, NodePool
+from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.packing.consolidation.consolidation_plan import StayingNode
+from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode
+
+BLOCKED: Final = "DisruptionBlocked"
+UNCONSOLIDATABLE: Final = "Unconsolidatable"
+# Of others people are not told by events: they stay for now, or another method gives them back.
+_QUIET: Final = ""
+_NO_PRICES: Final = NodePrices()
+
+# Why a node stays: the reason of the event that says so, "" for none, and a sentence.
+_Why: TypeAlias = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsolidationCandidates:
+    """The nodes that may go, and those that stay, each by name.
+
+    `events` are the reasons, by node, of the events that tell people why it stays, as Karpenter has them:
+    DisruptionBlocked where nothing may give the node up, Unconsolidatable where consolidation may not.
+    """
+
+    candidates: tuple[CandidateNode, ...]
+    staying: tuple[StayingNode, ...]
+    events: Mapping[str, str] = field(default_factory=dict)
+
+
+def consolidation_candidates(
+    model: ClusterModel, now: datetime, *, prices: NodePrices = _NO_PRICES
+) -> ConsolidationCandidates:
+    """Return which nodes may be consolidated at this revision, and of each other node why it stays.
+
+    What cannot be read keeps the node. Budgets of pools are not asked. Changes nothing.
+    """
+    candidates: list[CandidateNode] = []
+    staying: list[StayingNode] = []
+    events: dict[str, str] = {}
+    for view in model.objects.views():
+        claim, pool = view.claim, model.objects.pools.get(view.pool)
+        load = model.loads.of(view, now)
+        why = _not_disruptable(model, view, pool, load, now)
+        if why is None and claim is not None and pool is not None:
+            why = _unconsolidatable(view, claim, pool, load, prices, now)
+            if why is None:
+                candidates.append(_candidate(view, claim, pool, load, prices, now))
+        if why is not None:
+            event, sentence = why
+            saved = (prices.price(view) or 0.0) + (prices.surcharge(pool) if pool is not None else 0.0)
+            staying.append(StayingNode(name=view.name, why=sentence, would_save=saved))
+            if event:
+                events[view.name] = event
+    model.loads.tidy(chain((one.name for one in candidates), (one.name for one in staying)))
+    return ConsolidationCandidates(candidates=tuple(candidates), staying=tuple(staying), events=events)
+
+
+def _not_disruptable(
+    model: ClusterModel, view: NodeView, pool: NodePool | None, load: NodeLoad, now: datetime
+) -> _Why | None:
+    """Return why nothing may give a node up of its own will, in Karpenter's order and words."""
+    if view.claim is None:
+        return _QUIET, "node isn't managed by karpenter"
+    if view.node is None:
+        return BLOCKED, "nodeclaim does not have an associated node"
+    if not view.initialized:
+        return BLOCKED, "node isn't initialized"
+    if model.marks.ending(view) or marked(view):
+        return BLOCKED, "node is deleting or marked for deletion"
+    if model.promises.at(view.name):
+        return BLOCKED, "node is nominated for a pending pod"
+    against = node_objection(view)
+    if against is not None:
+        return BLOCKED, against
+    if pool is None and view.pool:
+        return BLOCKED, f"NodePool not found (NodePool={view.pool})"
+    alone = model.objects.left_alone(view)
+    if alone is not None:
+        return _QUIET, alone.value
+    against = load_objection(model, load, now)
+    return None if against is None else (BLOCKED, against)
+
+
+def _unconsolidatable(
+    view: NodeView,
+    claim: NodeClaim,
+    pool: NodePool,
+    load: NodeLoad,
+    prices: NodePrices,
+    now: datetime,
+) -> _Why | None:
+    """Return why a node that could be given up may not be consolidated."""
+    own, kind = view.labels, pool.generation.pool_kind
+    if not prices.sells(pool.name, own.get(labels.INSTANCE_TYPE, "")):
+        return UNCONSOLIDATABLE, f'Instance Type "{own.get(labels.INSTANCE_TYPE, "")}" not found'
+    for key in (labels.CAPACITY_TYPE, labels.ZONE):
+        if key not in own:
+            return UNCONSOLIDATABLE, f'Node does not have label "{key}"'
+    if pool.disruption.consolidate_after is None:
+        return UNCONSOLIDATABLE, f'{kind} "{pool.name}" has consolidation disabled'
+    if load.empty:
+        return _QUIET, "node is empty: it is given back as such, without consolidation"
+    if pool.disruption.policy is ConsolidationPolicy.WHEN_EMPTY:
+        policy = f'{kind} "{pool.name}" has consolidation policy WhenEmpty'
+        return UNCONSOLIDATABLE, f"{policy}, but node is not empty"
+    at = consolidatable_at(claim, pool)
+    if at is None or at > now:
+        after = format_duration(pool.disruption.consolidate_after)
+        until = f" until {write_instant(at)}" if at is not None else ""
+        return _QUIET, f"pods came or left less than consolidateAfter ({after}) ago: it stays{until}"
+    return None
+
+
+def _candidate(
+    view: NodeView,
+    claim: NodeClaim,
+    pool: NodePool,
+    load: NodeLoad,
+    prices: NodePrices,
+    now: datetime,
+) -> CandidateNode:
+    own, ends = view.labels, expires_at(claim, pool)
+    return CandidateNode(
+        name=view.name,
+        pool=pool.name,
+        pods=load.moving,
+        eviction_costs=load.eviction_costs,
+        instance_type=own.get(labels.INSTANCE_TYPE, ""),
+        zone=own.get(labels.ZONE, ""),
+        capacity_type=own.get(labels.CAPACITY_TYPE, ""),
+        price=prices.price(view),
+        surcharge=prices.surcharge(pool),
+        remaining=None if ends is None else ends - now,
+    )

@@ -1,0 +1,56 @@
+"""Consolidation windows: `consolidateAfter`, during which nodes neither go nor receive pods of others."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.model.node_pools import Generation, NodePool
+from treenail.domain.model.nodes import (
+    CONSOLIDATABLE,
+    INITIALIZED,
+    Condition,
+    NodeClaim,
+    Status,
+    condition_of,
+)
+from treenail.domain.model.patches import ClaimPatch
+
+
+def consolidatable_at(claim: NodeClaim, pool: NodePool | None) -> datetime | None:
+    """Return from when on a node may be consolidated; None where it never may, or is not in use.
+
+    That is `consolidateAfter` after a pod last came to it, began to stop or ended, or after it came into use.
+    """
+    after = pool.disruption.consolidate_after if pool is not None else None
+    if after is None or not claim.initialized:
+        return None
+    return (claim.last_pod_event_at or claim.since(INITIALIZED)) + after
+
+
+def not_receiving(model: ClusterModel, now: datetime) -> frozenset[str]:
+    """Return the nodes in use, by name, within their window: no pod that runs elsewhere is moved there.
+
+    `ttlSecondsAfterEmpty` is no such window.
+    """
+    within: list[str] = []
+    for claim in model.objects.claims.values():
+        if claim.generation is Generation.V1ALPHA5:
+            continue
+        at = consolidatable_at(claim, model.objects.pools.get(claim.pool))
+        if at is not None and at > now:
+            within.append(claim.name)
+    return frozenset(within)
+
+
+def note_consolidatable(claim: NodeClaim, pool: NodePool, now: datetime) -> ClaimPatch | None:
+    """Return what is to be written on a NodeClaim of v1 about its window; None where it says so already."""
+    if claim.generation is not Generation.V1:
+        return None
+    at = consolidatable_at(claim, pool)
+    shown = condition_of(claim.conditions, CONSOLIDATABLE)
+    if at is None or at > now:
+        return None if shown is None else ClaimPatch(remove_conditions=(CONSOLIDATABLE,))
+    if shown is not None and shown.status is Status.TRUE:
+        return None
+    return ClaimPatch(conditions=(Condition(CONSOLIDATABLE, Status.TRUE, CONSOLIDATABLE),))
