@@ -10,6 +10,7 @@ from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.publishing import ToldLately, publish
 from treenail.domain.cluster.cluster_facts import says_the_same
 from treenail.domain.disruption.candidates import Candidates
+from treenail.domain.disruption.consolidation_windows import consolidatable_at, note_consolidatable
 from treenail.domain.disruption.disruption import (
     CandidateChanged,
     DisruptionProposed,
@@ -25,6 +26,7 @@ from treenail.domain.model.causes import Cause
 from treenail.domain.model.node_class_status import NodeClassStatusSeen
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.patches import together
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import ClusterWriter
@@ -54,6 +56,11 @@ class _Noted:
 
 
 @dataclass(frozen=True, slots=True)
+class _WindowOver:
+    """Private timer tick: pods may have left some node alone for long enough."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Hold:
     """Private timer tick: hold the claims against their pool again."""
 
@@ -68,6 +75,7 @@ DisruptorInbox: TypeAlias = (
     | _Due
     | _Replace
     | _Noted
+    | _WindowOver
     | _Hold
 )
 
@@ -95,6 +103,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._survey: InstancesSurveyed | None = None
         self._told = ToldLately(runtime.timers.monotonic, seconds=_TOLD_SECONDS)
         self._writing: dict[str, None] = {}
+        self._window_over_at: datetime | None = None
 
     def handle(self, message: DisruptorInbox) -> None:
         match message:
@@ -118,7 +127,8 @@ class Disruptor(DomainActor[DisruptorInbox]):
                 self._replace()
             case _Noted():
                 self._noted(message)
-            case _Hold():
+            case _Hold() | _WindowOver():
+                self._window_over_at = None
                 self._compare_all()
                 self._replace()
             case DisruptionRefused():
@@ -140,6 +150,8 @@ class Disruptor(DomainActor[DisruptorInbox]):
         if changed.pool is None:
             self._timers.cancel("replace", self.me)
             self._timers.cancel("hold", self.me)
+            self._timers.cancel("window", self.me)
+            self._window_over_at = None
         self._propose_or_wait()
         self._set_standard(changed)
         self._replace()
@@ -247,11 +259,13 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._candidates.note_drift(claim.name, None if why is None else self._timers.now())
         if why is not None and self._brake.drifted(claim, self._timers.now()):
             self._tell_held_back(standard.pool, claim, why)
-        patch = standard.note(claim, why)
+        drift, now = standard.note(claim, why), self._timers.now()
+        patch = together(drift, note_consolidatable(claim, standard.pool, now))
+        self._look_when_window_is_over(consolidatable_at(claim, standard.pool), now)
         if patch is None or claim.name in self._writing:
             return
         self._writing[claim.name] = None
-        if why is not None and patch.conditions:
+        if why is not None and drift is not None and drift.conditions:
             self.log("detected drift", logger="controller.disruption", nodeclaim=claim.name, reason=why)
         writer, name = self._writer, claim.name
         self._tasks.run(
@@ -261,6 +275,14 @@ class Disruptor(DomainActor[DisruptorInbox]):
             lambda outcome: _Noted(name, outcome),
             purpose=Purpose.HOUSEKEEPING,
         )
+
+    def _look_when_window_is_over(self, at: datetime | None, now: datetime) -> None:
+        """Compare all claims again when `consolidateAfter` is over of one, the first that it is over of."""
+        known = self._window_over_at
+        if at is None or at <= now or (known is not None and known <= at):
+            return
+        self._window_over_at = at
+        self.later("window", _WindowOver(), seconds=(at - now).total_seconds())
 
     def _tell_held_back(self, pool: NodePool, claim: NodeClaim, why: str) -> None:
         until = self._brake.until

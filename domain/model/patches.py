@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from treenail.domain.model.events import ObjectRef
@@ -33,6 +33,18 @@ class ClaimPatch:
     last_pod_event_at: datetime | None = None
     add_finalizers: tuple[str, ...] = ()
     remove_finalizers: tuple[str, ...] = ()
+
+
+def together(one: ClaimPatch | None, other: ClaimPatch | None) -> ClaimPatch | None:
+    """Return one patch of annotations and conditions, which differ, for both; None where both are."""
+    if one is None or other is None:
+        return one or other
+    return replace(
+        one,
+        annotations={**one.annotations, **other.annotations},
+        conditions=(*one.conditions, *other.conditions),
+        remove_conditions=(*one.remove_conditions, *other.remove_conditions),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

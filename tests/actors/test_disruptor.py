@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.actors.stage import Stage
 from tests.actors.troubles import Api
-from tests.builders import START, claim, node_class, node_pool
+from tests.builders import START, at, claim, node_class, node_pool
 from tests.probes import Probe
 from treenail.actors.disruptor import Disruptor
 from treenail.domain.disruption.disruption import (
@@ -18,8 +18,19 @@ from treenail.domain.disruption.disruption import (
     PoolChanged,
 )
 from treenail.domain.model.causes import Cause
+from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import Disruption
-from treenail.domain.model.nodes import DRIFTED, NodeClaim, Status, condition_of
+from treenail.domain.model.nodes import (
+    CONSOLIDATABLE,
+    DRIFTED,
+    INITIALIZED,
+    REGISTERED,
+    Condition,
+    NodeClaim,
+    Status,
+    condition_of,
+)
+from treenail.domain.model.patches import ClaimPatch
 from treenail.domain.model.template_hash import stamped
 
 
@@ -48,11 +59,11 @@ class Emptying(Stage):
         )
         self.allow(after)
 
-    def allow(self, after: float | None) -> None:
+    def allow(self, after: float | None, *, node_class: NodeClass | None = None) -> None:
         """Let nodes stand empty for so many seconds; None is for ever."""
         consolidate_after = None if after is None else timedelta(seconds=after)
         pool = replace(node_pool(), disruption=Disruption(consolidate_after=consolidate_after))
-        self.actor.tell(PoolChanged(name="default", pool=pool))
+        self.actor.tell(PoolChanged(name="default", pool=pool, node_class=node_class))
 
     def empty(self, *names: str) -> None:
         for name in names:
@@ -249,6 +260,37 @@ def test_a_node_that_drifts_is_proposed_at_once_and_says_so() -> None:
     assert stage.logged("detected drift") == [
         {"logger": "controller.disruption", "nodeclaim": "c1", "reason": "NodePoolDrifted"}
     ]
+
+
+def test_a_claim_says_that_its_node_is_consolidatable_as_long_as_pods_leave_it_alone() -> None:
+    stage = Emptying(after=30)
+    true = tuple(Condition(type=kind, status=Status.TRUE, since=START) for kind in (REGISTERED, INITIALIZED))
+    stage.api.apply(replace(stamped(claim("c1"), node_pool(), node_class()), conditions=true))
+    stage.allow(30, node_class=node_class())
+
+    def consolidatable() -> Condition | None:
+        (there,) = stage.api.objects(NodeClaim)
+        stage.actor.tell(CandidateChanged(name="c1", claim=there))
+        stage.run(0.1)
+        return condition_of(there.conditions, CONSOLIDATABLE)
+
+    assert consolidatable() is None
+    stage.run(29.5)
+    assert consolidatable() is None
+    stage.run(0.5)
+    shown = consolidatable()
+    assert shown is not None
+    assert (shown.status, shown.reason) == (Status.TRUE, CONSOLIDATABLE)
+
+    stage.api.patch_claim("c1", ClaimPatch(last_pod_event_at=at(40)))
+    consolidatable()
+    assert consolidatable() is None
+    stage.run(40)
+    assert consolidatable() is not None
+
+    stage.allow(None, node_class=node_class())
+    stage.run(1)
+    assert consolidatable() is None
 
 
 def test_a_drift_that_is_taken_back_is_not_proposed_again() -> None:
