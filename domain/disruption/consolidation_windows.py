@@ -29,12 +29,14 @@ def consolidatable_at(claim: NodeClaim, pool: NodePool | None) -> datetime | Non
 
 
 def not_receiving(model: ClusterModel, now: datetime) -> frozenset[str]:
-    """Return the nodes in use, by name, within their window: no pod that runs elsewhere is moved there.
+    """Return the nodes, by name, within their window or not in use yet: no running pod is moved there.
 
     `ttlSecondsAfterEmpty` is no such window.
     """
     within: list[str] = []
     for claim in model.objects.claims.values():
+        if not claim.initialized:
+            within.append(claim.name)
         if claim.generation is Generation.V1ALPHA5:
             continue
         at = consolidatable_at(claim, model.objects.pools.get(claim.pool))

@@ -63,7 +63,9 @@ def test_every_condition_from_the_first_pod_to_the_end_of_a_drifted_node() -> No
         }
         assert life[1]["Registered"] == ("True", "Registered")
         assert life[1]["Initialized"][0] == "Unknown"
-        in_use = true("Launched", "Registered", "Initialized", "Ready", "ConsistentStateFound")
+        in_use = true(
+            "Launched", "Registered", "Initialized", "Ready", "ConsistentStateFound", "Consolidatable"
+        )
         assert life[-1] == in_use
 
         rehearsal.apply(text(pool(labels={"generation": "two"})))

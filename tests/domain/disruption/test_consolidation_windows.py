@@ -77,13 +77,14 @@ def test_a_claim_says_whether_its_node_is_consolidatable(
     assert note_consolidatable(claim, own, at(seconds)) == patch
 
 
-def test_nodes_receive_no_running_pods_within_their_window() -> None:
+def test_nodes_receive_no_running_pods_within_their_window_or_before_they_are_in_use() -> None:
     fresh = replace(in_use(last_event=50), name="c2", provider_id="aws:///a/c2")
     old = replace(fresh, name="c3", provider_id="aws:///a/c3", generation=Generation.V1ALPHA5)
-    model = known(PATIENT, in_use(), its_node(), fresh, its_node("c2"), old, its_node("c3"))
+    coming = its_claim("c4", conditions=())
+    model = known(PATIENT, in_use(), its_node(), fresh, its_node("c2"), old, its_node("c3"), coming)
 
-    assert not_receiving(model, at(60)) == {"c2"}
-    assert not_receiving(model, at(110)) == frozenset()
+    assert not_receiving(model, at(60)) == {"c2", "c4"}
+    assert not_receiving(model, at(110)) == {"c4"}
 
 
 @given(st.integers(0, 200), st.one_of(st.none(), st.integers(0, 200)), st.booleans())
