@@ -1,8 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -274,3 +276,22 @@ def test_what_is_told_changes_with_pods_and_with_budgets() -> None:
     assert not may_go(replace(budget(allowed=0), resource_version=2))
     assert may_go(replace(budget(selector=WEB), resource_version=3))
     assert not may_go(its_pod(resource_version=2, labels={"app": "web"}))
+
+
+def documented() -> Iterator[tuple[re.Pattern[str], str]]:
+    """The sentences that the documentation lists, as patterns, and the event of each."""
+    text = (Path(__file__).parents[3] / "docs/giving-back.md").read_text(encoding="utf-8")
+    for line in text.partition("### Which nodes stay, and why")[2].partition("\n## ")[0].splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        for sentence in re.findall("`([^`]+)`", cells[0]):
+            event = cells[-1].strip(" `|")
+            parts = (re.escape(part) for part in sentence.split("..."))
+            yield re.compile(".*".join(parts)), "" if event == "none" else event
+
+
+@pytest.mark.parametrize(("objects", "event", "why"), STAYING.values(), ids=STAYING)
+def test_each_sentence_is_documented_with_its_event(
+    objects: tuple[ClusterObject, ...], event: str, why: str
+) -> None:
+    assert objects
+    assert [said for pattern, said in documented() if pattern.fullmatch(why)] == [event]
