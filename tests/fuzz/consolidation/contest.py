@@ -49,7 +49,7 @@ class Side:
 
 @dataclass(kw_only=True)
 class Match:
-    """One cluster. `missed` are nodes that Karpenter deletes when Treenail is at rest, and why they stay.
+    """One cluster. `missed` are nodes Karpenter deletes when Treenail is at rest: how, and why they stay.
 
     `dearer` are those that it would replace then, with what it would save by each, $/h.
     """
@@ -166,7 +166,7 @@ def _moving(cluster: Cluster) -> int:
 
 def _missed(ours: _Ours, left: Consolidation) -> Iterator[tuple[str, str]]:
     for name in _found(ours.cluster, left, buying=False):
-        yield name, ours.staying.get(name, "nothing is said of it")
+        yield name, f"{left.each[name].method}: {ours.staying.get(name, 'nothing is said of it')}"
 
 
 def _dearer(cluster: Cluster, left: Consolidation) -> Iterator[tuple[str, float]]:

@@ -20,9 +20,13 @@ Written: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Alone:
-    """What Karpenter would do with one node if there were no other: `step` is None where it would stay."""
+    """What Karpenter would do with one node if there were no other: `step` is None where it would stay.
+
+    `method` is empty or single, by whether it takes the node for empty.
+    """
 
     step: Step | None
+    method: str
     reason: str
 
 
@@ -88,7 +92,7 @@ class KarpenterConsolidation:
 
 def _alone(written: Written) -> Alone:
     step = None if written["decision"] == "no-op" else _step(written)
-    return Alone(step, written["reason"])
+    return Alone(step, written["method"], written["reason"])
 
 
 def _step(written: Written) -> Step:

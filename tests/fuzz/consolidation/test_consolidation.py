@@ -8,6 +8,7 @@ from tests.fuzz.consolidation.clusters import Cluster, cluster
 from tests.fuzz.consolidation.contest import Match, Plan, play
 from tests.fuzz.consolidation.karpenter import Alone, Consolidation
 from tests.fuzz.consolidation.ours import planned
+from tests.fuzz.consolidation.rules import Rule, Rules
 from tests.fuzz.consolidation.small import LARGE, MIDDLE, claim, machine, pod, pool, step
 from tests.fuzz.consolidation.small import cluster as small
 from tests.fuzz.consolidation.steps import Step, cost
@@ -21,6 +22,16 @@ def test_plans_for_random_clusters_break_no_rule_save_what_they_say_and_come_to_
 
     assert match.treenail.broken == []
     assert match.treenail.cost <= match.cost
+
+
+@pytest.mark.seeds(quick=7, soak=300)
+def test_each_move_of_a_whole_plan_holds_where_no_other_is_made(seed: int) -> None:
+    start = cluster(seed)
+
+    _, steps = planned(start, whole=True)
+
+    broken = [one for taken in steps for one in Rules(start).check(start, taken)]
+    assert [str(one) for one in broken if one.rule is not Rule.BUDGET] == []
 
 
 PRICE = {of: cost(small(pool(), [machine("node", of)])) for of in (MIDDLE, LARGE)}
@@ -56,7 +67,7 @@ class Karpenter:
         del each
         names = {one["metadata"]["name"] for one in of.items if one["kind"] == "Node"}
         there = set(self._step.removed) <= names
-        alone = {name: Alone(self._step, "") for name in self._step.removed if there}
+        alone = {name: Alone(self._step, "single", "") for name in self._step.removed if there}
         return Consolidation(self._step if there else None, "single", alone, {})
 
 
@@ -99,7 +110,7 @@ def test_planning_that_raises_is_found() -> None:
 def test_a_node_that_karpenter_deletes_and_a_plan_keeps_is_missed_with_what_was_said_of_it() -> None:
     match = play(1, TWO, Script(why="it is dear to us"), Karpenter(DELETED))
 
-    assert match.missed == {"node-0": "it is dear to us"}
+    assert match.missed == {"node-0": "single: it is dear to us"}
     assert match.karpenter is not None
     assert match.karpenter.cost == pytest.approx(PRICE[MIDDLE])
 
@@ -126,4 +137,4 @@ def test_the_summary_compares_costs_and_names_what_was_missed() -> None:
 
     assert "cost at rest, 1 clusters where no pod lost its place" in text
     assert "dearer, by seed: {1: 2.0}" in text
-    assert "    1: node-0: it stays" in text
+    assert "    1: node-0: single: it stays" in text
