@@ -6,6 +6,7 @@ from datetime import datetime
 
 from treenail.actors.cluster_state.node_publisher import NodePublisher
 from treenail.actors.cluster_state.subscribers import Subscribers
+from treenail.domain.cluster.batch_window import NodesToReplace
 from treenail.domain.cluster.changes import Changes, PodChanged
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import PoolsSeen
@@ -37,6 +38,8 @@ class ChangePublisher:
             recorder=subscribers.recorder,
         )
         self._waiting: dict[str, None] = {}
+        # Pods that run, and have a place elsewhere for when their node goes.
+        self._placed: dict[str, None] = {}
         self._pools_told: dict[str, None] = {}
 
     def publish(self, changes: Changes, now: datetime) -> None:
@@ -49,6 +52,7 @@ class ChangePublisher:
             self._subscribers.open_disruptor(name)
         for uid in changes.pods:
             self._publish_pod(uid)
+            self._replace_lost_place(uid)
         for bound in changes.bound:
             self._subscribers.pod_watcher.tell(bound)
         moved = self._model.objects.take_moved()
@@ -70,6 +74,20 @@ class ChangePublisher:
             del self._waiting[uid]
         changed = PodChanged(uid=uid, pod=pod, waiting=waiting, not_before=self._launch_backoff.until(uid))
         self._subscribers.pod_watcher.tell(changed)
+
+    def _replace_lost_place(self, uid: str) -> None:
+        """Have a new place found for a pod that lost the one it was promised, while its node goes."""
+        pod = self._model.objects.pods.get(uid)
+        if pod is not None and pod.bound and self._model.promises.of(uid) is not None:
+            self._placed[uid] = None
+            return
+        had_one = uid in self._placed
+        self._placed.pop(uid, None)
+        if not had_one or pod is None or not pod.reschedulable:
+            return
+        view = self._model.objects.view(self._model.objects.view_name(pod.node_name))
+        if view is not None and self._model.marks.ending(view):
+            self._subscribers.batcher.tell(NodesToReplace(names=(view.name,)))
 
     def publish_pools(self) -> None:
         """Tell of the pools and node classes there are now; a pool that is gone has no disruptor any more."""

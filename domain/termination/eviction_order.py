@@ -130,12 +130,21 @@ def _stays(pod: Pod, state: Leaving, now: datetime, call: datetime | None) -> bo
     ready = state.places.get(pod.uid, False)
     if call is not None:
         return now < call and not (ready and now >= state.told_at + _SWARM)
-    return not ready and (pod.uid in state.places or now < state.told_at + _DECIDED_WITHIN)
+    return not ready and (pod.uid in state.places or now < state.told_at + _decided_within(state))
+
+
+def _decided_within(state: Leaving) -> timedelta:
+    """Return how long pods wait for a decision on a new place, since it was told how long they have.
+
+    On a node that goes at will a pod may lose the place it was promised, to one the scheduler sent there.
+    It stays until another place was found: somebody runs because of it, and nothing ends but a saving.
+    """
+    return _READY_WITHIN if state.at_will else _DECIDED_WITHIN
 
 
 def _look_at(stay: Sequence[Pod], state: Leaving, now: datetime, call: datetime | None) -> datetime:
     if call is None and any(p.uid not in state.places for p in stay):
-        return state.told_at + _DECIDED_WITHIN
+        return state.told_at + _decided_within(state)
     again = now + _LOOK_AGAIN
     if any(state.places.get(p.uid, False) for p in stay):
         again = min(again, state.told_at + _SWARM)

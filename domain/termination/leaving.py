@@ -8,7 +8,7 @@ from datetime import datetime
 
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import NodeInterrupted
-from treenail.domain.model.causes import STOPPING, TAKEN, Cause
+from treenail.domain.model.causes import REPLACED, STOPPING, TAKEN, Cause
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.telemetry.ending_roots import interruption_context
@@ -48,8 +48,8 @@ class Leaving:
     root_recorded: bool = False
     # The decisions that found other places for its pods, in the order they were heard of.
     decisions: dict[str, None] = field(default_factory=dict)
-    # Its pods that have a place on another node, by uid: whether that is ready. It stays so until they get
-    # another one.
+    # Its pods that have a place on another node, by uid: whether that is ready. Where the node goes in any
+    # case, that stays so until they get another one.
     places: dict[str, bool] = field(default_factory=dict)
     # The persistent volumes of its pods, by uid of the pod, those of pods that are gone too; whether those
     # that nobody uses any more are detached.
@@ -89,6 +89,11 @@ class Leaving:
         """What the calls are for that see it out: those for a machine that is taken can wait for no other."""
         taken = self.cause in TAKEN or self.ends_at is not None
         return Purpose.INTERRUPTION if taken else Purpose.DISRUPTION
+
+    @property
+    def at_will(self) -> bool:
+        """Whether nothing but our own wish makes the node go, so that its pods can wait for other places."""
+        return self.replaced_first or (self.cause in REPLACED and self.cause is not Cause.EXPIRED)
 
     @property
     def may_stay(self) -> bool:
@@ -139,8 +144,11 @@ class Leaving:
         self.volumes = {**self.volumes, **changed.volumes}
 
     def note_places(self, places: Mapping[str, bool]) -> None:
-        """Take in which of the pods have a place on another node, and whether it is ready."""
-        ready = {uid: True for uid, was in self.places.items() if was}
+        """Take in which of the pods have a place on another node, and whether it is ready.
+
+        From a node that goes at will no pod leaves whose place was taken by others meanwhile.
+        """
+        ready = {} if self.at_will else {uid: True for uid, was in self.places.items() if was}
         self.places = {**ready, **places}
 
 

@@ -58,6 +58,7 @@ class Ending(Stage):
     def restart(self) -> None:
         self.kill()
         self.views.marked.clear()
+        self.views.places.clear()
         self.actor = self.views.to = self.start()
         self.views.tell_all()
 
@@ -100,7 +101,7 @@ class Ending(Stage):
         """Let it be decided where the pods of c1 go: to a node that is ready, or that is on its way."""
         there = self.views.view("c1")
         pods = tuple(p for p in self.api.pods() if p.node_name == "node-c1")
-        places = {pod.uid: ready for pod in pods}
+        places = self.views.places["c1"] = {pod.uid: ready for pod in pods}
         self.actor.tell(
             NodeChanged(name="c1", view=there, going=True, pods=pods, decisions=(decision,), places=places)
         )

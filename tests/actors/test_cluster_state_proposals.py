@@ -93,6 +93,20 @@ def test_it_is_given_up_when_they_all_have_places_and_who_ends_it_knows_them_by_
     assert [p.pod for p in stage.model.promises.at("c2")] == ["p1"]
 
 
+def test_a_pod_that_loses_its_place_to_one_the_scheduler_sent_there_is_decided_on_again() -> None:
+    stage = Knowing(*IN_USE, ON_C1, *another("c2"))
+    stage.tell(allowed("c1"))
+    stage.close_batch()
+    stage.decide(p1="c2")
+
+    stage.see(*(bound_pod(f"other-{number}", "node-c2", cpu=1) for number in range(4)))
+
+    assert stage.model.promises.of("p1") is None
+    assert stage.batcher.of(NodesToReplace)[1:] == [NodesToReplace(names=("c1",))]
+    stage.close_batch("d2")
+    assert stage.snapshots()[-1] == ("d2", ["p1"])
+
+
 def test_new_nodes_are_bought_for_them_only_if_it_goes() -> None:
     stage = Knowing(*IN_USE, ON_C1)
     stage.tell(allowed("c1"))

@@ -80,6 +80,7 @@ def test_a_machine_that_is_terminated_by_somebody_takes_its_pods_with_it_though_
     stage.pod("web", labels={"app": "web"})
     budget(stage, allowed=0)
     stage.disrupt(Cause.DRIFTED)
+    stage.decide()
     stage.run(30)
     assert {c.split()[0] for c in moved(stage)} == {"evict_pod"}
 

@@ -19,6 +19,8 @@ class Views:
     def __init__(self, api: Api, to: Ref[Any]) -> None:
         self.to = to
         self.marked: dict[str, None] = {}
+        # By view, the pods whose new places were decided: whether these are ready.
+        self.places: dict[str, dict[str, bool]] = {}
         self._api = api
         api.on_change(self._changed)
 
@@ -78,4 +80,8 @@ class Views:
         pods = tuple(p for p in self._api.pods() if on_it and p.node_name == on_it and not p.terminal)
         claims = {c.key: c for c in self._api.objects(PersistentVolumeClaim)}
         volumes = {p.uid: tuple(claims[key].volume_name for key in p.claim_keys) for p in pods}
-        self.to.tell(NodeChanged(name=name, view=there, going=going, pods=pods, volumes=volumes))
+        known = self.places.get(name, {})
+        places = {pod.uid: known[pod.uid] for pod in pods if pod.uid in known}
+        self.to.tell(
+            NodeChanged(name=name, view=there, going=going, pods=pods, volumes=volumes, places=places)
+        )

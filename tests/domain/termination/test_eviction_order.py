@@ -63,3 +63,22 @@ def test_nobody_decides_on_daemons_and_on_pods_that_stop_already() -> None:
     assert move_out((logs,), state, at(0)) == MoveOut(evict=(logs,), delete=())
     # Daemons wait for it to have stopped, and nobody for a decision.
     assert move_out((logs, stops), state, at(0)) == MoveOut(evict=(), delete=())
+
+
+def test_from_a_node_that_goes_at_will_no_pod_leaves_without_a_place() -> None:
+    state = leaving(Cause.DRIFTED, places={WEB.uid: True})
+
+    assert move_out((WEB, API), state, at(60)) == MoveOut(evict=(WEB,), delete=())
+    assert move_out((API,), state, at(60)) == at(600)
+
+
+def test_after_ten_minutes_it_leaves_all_the_same_so_that_no_drain_lasts_for_ever() -> None:
+    state = leaving(Cause.DRIFTED)
+
+    assert move_out((API,), state, at(600)) == MoveOut(evict=(API,), delete=())
+
+
+def test_pods_of_an_expired_node_do_not_wait_for_a_place_that_nobody_finds() -> None:
+    state = leaving(Cause.EXPIRED)
+
+    assert move_out((API,), state, at(60)) == MoveOut(evict=(API,), delete=())

@@ -45,8 +45,17 @@ def test_pods_that_stay_until_the_end_need_no_place() -> None:
     assert places_awaited((P1, KEPT), state, START) is None
 
 
-def test_a_place_that_was_ready_counts_until_there_is_another() -> None:
+def test_a_place_that_others_took_counts_no_more_for_a_node_that_goes_at_will() -> None:
     state = leaving()
+    state.note_places({"p1": True, "p2": True})
+    state.note_places({"p2": True})
+
+    assert places_awaited((P1, P2), state, at(5)) == at(30)
+
+
+def test_a_place_that_was_ready_counts_until_there_is_another_where_the_node_goes_in_any_case() -> None:
+    state = leaving(Cause.SPOT_INTERRUPTED)
+    state.replaced_first = False
     state.note_places({"p1": True, "p2": True})
     state.note_places({"p2": False})
 
