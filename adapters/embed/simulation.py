@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 from treenail.actors.runtime.world import World
 from treenail.adapters.api.manifests import Decoded, Manifest
-from treenail.adapters.api.workloads import Deployment, PodTemplate, ReplicaSet, Workload
 from treenail.adapters.ec2.capacity import NodeSizing
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.ec2.volume_costs import volume_cost, written_volume_cost
-from treenail.adapters.embed.implied import ManifestAdmission, namespaces_of, volume_claims_of
+from treenail.adapters.embed.manifest_cluster import ManifestCluster
 from treenail.adapters.embed.node_class_problems import problem_of
 from treenail.adapters.embed.priced_catalogue import PricedCatalogue
 from treenail.adapters.fake.ec2 import FakeEC2
@@ -22,12 +20,11 @@ from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.kwok.generic_types import generic_types
 from treenail.adapters.solver.inline import InlineSolver
 from treenail.domain.cluster.cluster import ClusterModel
-from treenail.domain.cluster.cluster_facts import ClusterObject, Resynced
+from treenail.domain.cluster.cluster_facts import Resynced
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
-from treenail.domain.model.nodes import INITIALIZED, REGISTERED, Condition, Node, NodeClaim, Status
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.packing.plan import PackingPlan
@@ -37,10 +34,6 @@ from treenail.domain.scheduling.reserved_offers import Stock
 _NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _CLUSTER: Final = "demo"
 _SIZES: Final = NodeSizing()
-_TRUE: Final = (
-    Condition(type=REGISTERED, status=Status.TRUE),
-    Condition(type=INITIALIZED, status=Status.TRUE),
-)
 
 
 class Catalogues(Protocol):
@@ -121,10 +114,8 @@ class Simulation:
         self._problem = Problem(pods=())
         self._decoded = decoded
         self._settings = settings
-        admission = ManifestAdmission(decoded)
-        self._pods = tuple(p for p in map(admission.admit, self._all_pods()) if not admission.gated(p))
-        self.warnings = (*decoded.warnings, *admission.warnings)
-        self._nodes = self._node_names()
+        self._cluster = ManifestCluster(decoded, _NOW)
+        self.warnings = self._cluster.warnings
         self._types = self._read_types(catalogues, manifests)
         classes = {str(c.ref): c for c in decoded.node_classes}
         self._volume_costs = {
@@ -165,18 +156,18 @@ class Simulation:
 
     def _left_alone(self) -> Iterator[Pod]:
         decided = self.pod_names
-        for pod in self._pods:
+        for pod in self._cluster.pods:
             if pod.uid not in decided and not (pod.terminal or pod.daemon or pod.mirror):
                 yield pod
 
     def node_of(self, existing_node: str) -> str:
         """Return the node a room of the plan is on."""
-        return self._nodes.get(existing_node, existing_node)
+        return self._cluster.node_names.get(existing_node, existing_node)
 
     def decide(self) -> None:
         """Build the problem and solve it; what would help those it refuses is left to `advise`."""
         model = ClusterModel(promise_lasts=timedelta(seconds=20))
-        model.learn(Resynced(revision=1, objects=tuple(self._objects())), _NOW)
+        model.learn(Resynced(revision=1, objects=self._cluster.objects()), _NOW)
         snapshot = model.snapshot(_NOW)
         offers = tuple(
             offer
@@ -203,106 +194,3 @@ class Simulation:
     def advise(self) -> None:
         """Complete the plan with what would help those it refuses."""
         self.plan = InlineSolver().advise(self._problem, self.plan)
-
-    def _objects(self) -> list[ClusterObject]:
-        decoded = self._decoded
-        placeholder = [
-            NodeClass(ref=ref)
-            for ref in sorted({p.node_class for p in decoded.node_pools})
-            if str(ref) not in {str(c.ref) for c in decoded.node_classes}
-        ]
-        things: list[ClusterObject] = [
-            *placeholder,
-            *decoded.node_classes,
-            *decoded.node_pools,
-            *decoded.daemon_sets,
-            *namespaces_of(decoded),
-            *decoded.storage_classes,
-            *decoded.volumes,
-            *volume_claims_of(decoded),
-            *decoded.csi_nodes,
-            *decoded.node_claims,
-            *(self._claim(n) for n in decoded.nodes if self._pool_of(n)),
-            *(self._node(n) for n in decoded.nodes),
-            *self._pods,
-        ]
-        return [replace(thing, resource_version=1) for thing in things]
-
-    # --- nodes
-
-    def _node_names(self) -> dict[str, str]:
-        """Return the names of nodes by those of their rooms: their claims', written or made here."""
-        made = {self._claim_name(n): n.name for n in self._decoded.nodes}
-        by_provider = {n.provider_id: n.name for n in self._decoded.nodes if n.provider_id}
-        written = self._decoded.node_claims
-        return made | {c.name: by_provider[c.provider_id] for c in written if c.provider_id in by_provider}
-
-    def _pool_of(self, node: Node) -> NodePool | None:
-        """Return the pool that a node says it is of: it counts against its limits."""
-        names = {p.generation.pool_label: p for p in self._decoded.node_pools}
-        claimed = {c.provider_id for c in self._decoded.node_claims if c.provider_id}
-        if node.provider_id in claimed:
-            return None
-        return next(
-            (
-                p
-                for p in self._decoded.node_pools
-                if p.generation.pool_label in names and node.labels.get(p.generation.pool_label) == p.name
-            ),
-            None,
-        )
-
-    def _claim_name(self, node: Node) -> str:
-        return f"node/{node.name}"
-
-    def _provider_id(self, node: Node) -> str:
-        return node.provider_id or f"simulated:///{node.name}"
-
-    def _node(self, node: Node) -> Node:
-        return replace(node, provider_id=self._provider_id(node))
-
-    def _claim(self, node: Node) -> NodeClaim:
-        pool = self._pool_of(node)
-        assert pool is not None  # noqa: S101
-        return NodeClaim(
-            name=self._claim_name(node),
-            generation=pool.generation,
-            pool=pool.name,
-            node_class=pool.node_class,
-            labels=node.labels,
-            taints=node.taints,
-            created_at=node.created_at,
-            provider_id=self._provider_id(node),
-            node_name=node.name,
-            capacity=node.capacity or node.allocatable,
-            allocatable=node.allocatable,
-            conditions=_TRUE,
-        )
-
-    # --- pods
-
-    def _all_pods(self) -> list[Pod]:
-        decoded = self._decoded
-        pods = [self._pending(p) if not p.node_name else p for p in decoded.pods]
-        alike: list[Deployment | ReplicaSet] = [*decoded.deployments, *decoded.replica_sets]
-        for workload in alike:
-            pods += (self._replica(workload, n, workload.template) for n in range(workload.replicas))
-        for one in decoded.stateful_sets:
-            pods += (self._replica(one, n, one.template_of(n)) for n in range(one.replicas))
-        return pods
-
-    def _replica(self, of: Workload, number: int, template: PodTemplate) -> Pod:
-        return self._pending(
-            Pod(
-                uid=f"{of.namespace}/{of.name}-{number}",
-                name=f"{of.name}-{number}",
-                namespace=of.namespace,
-                labels=template.labels,
-                annotations=template.annotations,
-                spec=template.spec,
-                created_at=_NOW,
-            )
-        )
-
-    def _pending(self, pod: Pod) -> Pod:
-        return replace(pod, uid=pod.uid or pod.key, unschedulable_since=_NOW)
