@@ -14,6 +14,7 @@ from treenail.adapters.cli.catalogue import catalogue
 from treenail.adapters.cli.controller import controller
 from treenail.adapters.cli.convert import convert
 from treenail.adapters.cli.explain import explain
+from treenail.adapters.cli.plan import plan
 from treenail.adapters.cli.problems import BAD_INPUT, BadInputError
 from treenail.adapters.cli.rehearse import rehearse
 from treenail.adapters.cli.simulate import simulate
@@ -29,6 +30,7 @@ app = typer.Typer(
 app.command()(controller)
 app.command()(rehearse)
 app.command()(simulate)
+app.command()(plan)
 app.command()(catalogue)
 app.command()(convert)
 app.add_typer(explain, name="explain")

@@ -122,14 +122,17 @@ class Capacity:
             self._limits[pool.name] = limits_left(pool, claims)
         return self._limits[pool.name]
 
-    def snapshot(self, revision: int, now: datetime, leaving: Collection[str]) -> Snapshot:
+    def snapshot(
+        self, revision: int, now: datetime, leaving: Collection[str], movable: Collection[str] = ()
+    ) -> Snapshot:
         """Return all that planning may look at, as it were without the views `leaving`.
 
-        These take no pods then, and those on them that must move are to be placed.
+        These take no pods then, and those on them that must move are to be placed. Of the views `movable`
+        they are to be placed, too, but these stay open, and room is counted as if the pods were not there.
         """
         pools = heaviest_first(self._objects.pools.values())
         limits = {p.name: left for p in pools if (left := self.limit_left(p)) is not None}
-        existing_nodes, pods = self._existing_nodes_and_pods(now, leaving)
+        existing_nodes, pods = self._existing_nodes_and_pods(now, leaving, movable)
         return Snapshot(
             revision=revision,
             taken_at=now,
@@ -149,7 +152,7 @@ class Capacity:
         )
 
     def _existing_nodes_and_pods(
-        self, now: datetime, leaving: Collection[str]
+        self, now: datetime, leaving: Collection[str], movable: Collection[str]
     ) -> tuple[tuple[ExistingNode, ...], tuple[Pod, ...]]:
         """Return existing nodes, and the pods to place: those that wait, and those on nodes that go for good.
 
@@ -161,7 +164,8 @@ class Capacity:
         existing_nodes: list[ExistingNode] = []
         self._reader.tidy(self._existing_nodes.values())
         for view in self._objects.views():
-            if not self._marks.ending(view) and view.name not in leaving:
+            ending = self._marks.ending(view) or view.name in leaving
+            if not ending and view.name not in movable:
                 existing_node = self._measured(view)
             else:
                 there = self._objects.pods_of(view)
@@ -171,7 +175,7 @@ class Capacity:
                 pods += (p for p in moving.values() if self._promises.of(p.uid) is None)
                 # Who moves is not here any more; who that is depends on the time, so this is not kept.
                 existing_node = self._measure(
-                    view, tuple(p for p in there if p.uid not in moving), closed=True
+                    view, tuple(p for p in there if p.uid not in moving), closed=ending
                 )
             if existing_node is not None:
                 existing_nodes.append(existing_node)

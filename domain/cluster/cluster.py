@@ -378,9 +378,12 @@ class ClusterModel:
         pods, claim = self.objects.pods_on(name), self.objects.claims.get(name)
         return not self.promises.at(name) and is_empty(pods, claim)
 
-    def snapshot(self, now: datetime, leaving: Collection[str] = ()) -> Snapshot:
+    def snapshot(
+        self, now: datetime, leaving: Collection[str] = (), movable: Collection[str] = ()
+    ) -> Snapshot:
         """Return all that planning may look at, at this revision, as it were without the views `leaving`.
 
-        These take no pods then, and those on them that must move are to be placed.
+        These take no pods then, and those on them that must move are to be placed. Of the views `movable`
+        they are to be placed, too, while these stay open.
         """
-        return self.capacity.snapshot(self.revision, now, leaving)
+        return self.capacity.snapshot(self.revision, now, leaving, movable)

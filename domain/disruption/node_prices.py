@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -32,7 +33,8 @@ class NodePrices:
         found: dict[tuple[str, str, str, str], float] = {}
         for pool, types in self.types.items():
             for name, sold in types.items():
-                for offering in sold.offerings:
+                # Without a known price an offering costs infinitely much: no node does.
+                for offering in (one for one in sold.offerings if math.isfinite(one.price)):
                     key = pool, name, offering.zone, offering.capacity_type
                     found[key] = min(offering.price, found.get(key, offering.price))
         return found

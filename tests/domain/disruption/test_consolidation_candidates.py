@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -253,6 +254,15 @@ def test_a_node_costs_what_its_own_offering_does_now_else_what_it_did_else_nobod
     assert price(bought, its_node()) == pytest.approx(0.04)
     assert price(bought, elsewhere) == 0.07
     assert price(its_claim(), elsewhere) is None
+
+
+def test_an_offering_without_a_known_price_says_nothing_of_what_a_node_costs() -> None:
+    unknown = instance_type("m5.large", 2, price=math.inf)
+    prices = NodePrices(types={"default": {"m5.large": unknown}})
+
+    (candidate,) = found(pool(), its_claim(), its_node(), its_pod(), prices=prices).candidates
+
+    assert candidate.price is None
 
 
 def test_a_node_that_stays_comes_with_what_its_going_would_save() -> None:

@@ -1,0 +1,142 @@
+"""`treenail plan`: what consolidation would move now, on a cluster or on files, and nothing done."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Final, TypeAlias
+
+import typer
+
+from treenail.adapters.api.manifests import decode_all, read_manifests
+from treenail.adapters.cli.kubeconfig import Context, Kubeconfig
+from treenail.adapters.cli.node_overhead_cost import NodeOverheadCost
+from treenail.adapters.cli.output_format import Output, OutputFormat, warn, write_json
+from treenail.adapters.cli.plan_report import as_json, write_report
+from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
+from treenail.adapters.cli.problems import BadInputError
+from treenail.adapters.cli.told_settings import told_by
+from treenail.adapters.ec2.capacity import NodeSizing
+from treenail.adapters.embed.consolidation_preview import ConsolidationPreview, preview
+from treenail.adapters.embed.manifest_cluster import ManifestCluster
+from treenail.adapters.embed.previewed_cluster import PreviewRules
+from treenail.adapters.embed.regional_catalogues import ClusterMarket, RegionalCatalogues
+from treenail.adapters.embed.told_settings import sizes_of
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.cluster_facts import Resynced
+from treenail.domain.model.durations import parse_duration
+from treenail.domain.model.instants import read_instant
+from treenail.domain.model.price_overrides import PriceOverrides
+from treenail.domain.packing.problem import NODE_OVERHEAD_COST, PackingSettings
+
+_PROMISE_LASTS: Final = timedelta(seconds=20)
+
+
+def _duration(written: str) -> timedelta:
+    span = parse_duration(written)
+    if span is None or span <= timedelta(0):
+        raise BadInputError(f'--payback {written!r} is no duration above 0, such as "2h"')
+    return span
+
+
+def _instant(written: str) -> datetime:
+    at = read_instant(written)
+    if at is None:
+        raise BadInputError(f"--as-of {written!r} is no time such as 2026-01-31T09:00:00Z")
+    return at
+
+
+_Files: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--file", "-f", help="Manifests in place of a cluster, such as what kubectl get prints; - is stdin."
+    ),
+]
+_Whole: TypeAlias = Annotated[
+    bool, typer.Option("--whole", help="As if budgets of pools let everything go at once.")
+]
+_Payback: TypeAlias = Annotated[
+    timedelta | None,
+    typer.Option(
+        envvar="CONSOLIDATION_PAYBACK",
+        parser=_duration,
+        metavar="DURATION",
+        help="The time within which a move must save what it costs, for pools that name none.",
+    ),
+]
+_AsOf: TypeAlias = Annotated[
+    datetime | None,
+    typer.Option(parser=_instant, metavar="TIME", help="The time to plan for; the present, if not given."),
+]
+
+
+def plan(  # noqa: PLR0913, PLR0917 (each is an option of the command)
+    file: _Files = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    output: Output = OutputFormat.TABLE,
+    whole: _Whole = False,  # noqa: FBT002 (a flag)
+    payback: _Payback = None,
+    spot_to_spot: Annotated[  # noqa: FBT002 (a flag)
+        bool, typer.Option("--spot-to-spot", help="Replace spot nodes with cheaper spot nodes, too.")
+    ] = False,
+    node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
+    price_overrides_file: PriceOverridesFile = None,
+    as_of: _AsOf = None,
+) -> None:
+    """Show which nodes would be given up or replaced, what that saves, and what blocks the others."""
+    now = as_of or datetime.now(UTC)
+    prices = own_prices(price_overrides_file)
+    rules = PreviewRules(
+        packing=PackingSettings(node_overhead_cost=node_overhead_cost),
+        payback=payback,
+        spot_to_spot=spot_to_spot,
+        whole=whole,
+    )
+    if file:
+        model, sizes, warnings = _of_files(file, now)
+    else:
+        model, sizes, warnings = _of_cluster(kubeconfig, context)
+    made = _planned(model, rules, prices, sizes, now, warnings)
+    if output is OutputFormat.JSON:
+        write_json(as_json(made))
+    else:
+        write_report(made, sys.stdout, whole=whole)
+
+
+def _planned(
+    model: ClusterModel,
+    rules: PreviewRules,
+    prices: PriceOverrides,
+    sizes: NodeSizing,
+    now: datetime,
+    warnings: Sequence[str],
+) -> ConsolidationPreview:
+    catalogues = RegionalCatalogues(ClusterMarket.of(model.objects.views()), prices=prices, sizes=sizes)
+    made = preview(model, catalogues, rules, now)
+    warn((*warnings, *filter(None, (catalogues.warning,)), *made.warnings))
+    return made
+
+
+def _of_files(files: Sequence[str], now: datetime) -> tuple[ClusterModel, NodeSizing, tuple[str, ...]]:
+    manifests = read_manifests([Path(one) if one != "-" else one for one in files])
+    decoded = decode_all(manifests)
+    told = told_by(decoded, manifests)
+    cluster = ManifestCluster(decoded, now, workloads=False)
+    model = ClusterModel(promise_lasts=_PROMISE_LASTS)
+    model.learn(Resynced(revision=1, objects=cluster.objects()), now)
+    return model, sizes_of(told), (*cluster.warnings, *told.warnings)
+
+
+def _of_cluster(
+    kubeconfig: Path | None, context: str | None
+) -> tuple[ClusterModel, NodeSizing, tuple[str, ...]]:
+    # The library for it takes a third of a second to import.
+    from treenail.adapters.cli.live_cluster import LiveCluster  # noqa: PLC0415
+
+    with LiveCluster.open(kubeconfig, context) as cluster:
+        look = cluster.look()
+    aside = (f"{one.about}: is not understood: {one.problem}" for one in look.set_aside)
+    return look.model, NodeSizing(), tuple(aside)

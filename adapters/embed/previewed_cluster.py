@@ -1,0 +1,220 @@
+"""The cluster of a consolidation preview: its prices, its empty nodes, and the problem that it poses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from treenail.adapters.embed.simulation import Catalogues
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.planning import Snapshot
+from treenail.domain.disruption.consolidation_candidates import consolidation_candidates
+from treenail.domain.disruption.consolidation_terms import terms_of
+from treenail.domain.disruption.consolidation_windows import consolidatable_at, not_receiving
+from treenail.domain.disruption.disruption import DisruptionProposed, allowed_disruptions
+from treenail.domain.disruption.move_history import MoveHistory
+from treenail.domain.disruption.node_prices import NodePrices
+from treenail.domain.disruption.objections import objection
+from treenail.domain.model.causes import BUDGETED, Cause
+from treenail.domain.model.cordons import marked
+from treenail.domain.model.errors import NodeClassNotReadyError
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import INSTANCE_TERMINATING, NodeClaim, NodeView, holds
+from treenail.domain.packing.consolidation.consolidation_problem import (
+    ConsolidationProblem,
+    PoolTerms,
+)
+from treenail.domain.packing.problem import PackingSettings, PoolOffer, Problem
+from treenail.domain.scheduling.reserved_offers import Stock
+
+# What budgets call it that pods of a node have places elsewhere.
+_UNDERUTILIZED: Final = "Underutilized"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreviewRules:
+    """By what rules a preview is made: as the controller's settings of these names.
+
+    With `whole`, budgets of pools do not bound it.
+    """
+
+    packing: PackingSettings = field(default_factory=PackingSettings)
+    payback: timedelta | None = None
+    spot_to_spot: bool = False
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolBudget:
+    """How many nodes of a pool are in use, and may go now: of empty ones, and of others; None is no limit."""
+
+    pool: str
+    nodes: int
+    empty: int | None
+    underutilized: int | None
+
+
+class PreviewedCluster:
+    """A cluster as `rules` and the prices of `catalogues` make it, at a time. Leaves the model as it is."""
+
+    def __init__(
+        self, model: ClusterModel, catalogues: Catalogues, rules: PreviewRules, now: datetime
+    ) -> None:
+        self.model = model
+        self.rules = rules
+        self.now = now
+        self.views = {view.name: view for view in sorted(model.objects.views(), key=lambda one: one.name)}
+        self.warnings: list[str] = []
+        self._types: dict[str, tuple[InstanceType, ...]] = {}
+        self._volume_costs: dict[str, float] = {}
+        self._read(catalogues)
+        self._prices = NodePrices(
+            types={pool: {one.name: one for one in types} for pool, types in self._types.items()},
+            volume_costs=self._volume_costs,
+            overhead_cost=rules.packing.node_overhead_cost,
+        )
+        found = consolidation_candidates(model, now, prices=self._prices)
+        self._candidates, self.staying = found.candidates, found.staying
+
+    def _read(self, catalogues: Catalogues) -> None:
+        for name, pool in sorted(self.model.objects.pools.items()):
+            node_class = self.model.objects.node_classes.get(str(pool.node_class))
+            self._volume_costs[name] = catalogues.volume_cost(node_class)
+            try:
+                self._types[name] = catalogues.types_for(pool, node_class)
+            except NodeClassNotReadyError as error:
+                self.warnings.append(f"{pool.generation.pool_kind} {name}: nothing is bought of it: {error}")
+
+    # --- what nodes cost
+
+    def cost(self, views: Iterable[NodeView]) -> float:
+        """Return what nodes cost that claims stand for, $/h; an unknown price counts as nothing."""
+        return math.fsum(
+            (self._prices.price(view) or 0.0) + self._surcharge(view)
+            for view in views
+            if view.claim is not None
+        )
+
+    def _surcharge(self, view: NodeView) -> float:
+        pool = self.model.objects.pools.get(view.pool)
+        return self._prices.surcharge(pool) if pool is not None else 0.0
+
+    def unpriced(self) -> tuple[str, ...]:
+        """Return the nodes whose price is not known, by name."""
+        nodes = (one for one in self.views.values() if one.claim is not None and one.initialized)
+        return tuple(sorted(one.node_name for one in nodes if self._prices.price(one) is None))
+
+    # --- which may go
+
+    def empty(self) -> tuple[str, ...]:
+        """Return the empty nodes that their pools would give back by now, budgets aside."""
+        return tuple(view.name for view in self.views.values() if self._goes_empty(view))
+
+    def _goes_empty(self, view: NodeView) -> bool:
+        claim, pool = view.claim, self.model.objects.pools.get(view.pool)
+        if claim is None or pool is None or not self.model.empty(view.name):
+            return False
+        at = consolidatable_at(claim, pool)
+        asked = DisruptionProposed(pool=pool.name, candidates=(view.name,), cause=Cause.EMPTY)
+        return at is not None and at <= self.now and objection(self.model, view.name, asked, self.now) is None
+
+    def within_budgets(self, empty: Sequence[str]) -> tuple[tuple[str, ...], tuple[PoolBudget, ...]]:
+        """Return the empty nodes that budgets let go, and what they let go of each pool after these."""
+        going: list[str] = []
+        budgets: list[PoolBudget] = []
+        for name, pool in sorted(self.model.objects.pools.items()):
+            there = [one for one in self.views.values() if one.pool == name and _counts(one)]
+            used = sum(1 for one in there if self._is_used(one))
+            of_pool = [one for one in empty if self.views[one].pool == name]
+            left = self._left(pool, BUDGETED[Cause.EMPTY], len(there), used)
+            going += of_pool[:left]
+            used += len(of_pool[:left])
+            budgets.append(
+                PoolBudget(
+                    pool=name,
+                    nodes=len(there),
+                    empty=left,
+                    underutilized=self._left(pool, _UNDERUTILIZED, len(there), used),
+                )
+            )
+        return tuple(going), tuple(budgets)
+
+    def _left(self, pool: NodePool, reason: str, nodes: int, used: int) -> int | None:
+        allowed = allowed_disruptions(pool, reason, nodes, self.now)
+        return None if allowed is None else max(0, allowed - used)
+
+    def _is_used(self, view: NodeView) -> bool:
+        """Return whether a node counts as being disrupted already."""
+        unready = view.node is not None and not view.node.ready
+        return unready or self.model.marks.ending(view) or marked(view)
+
+    def problem(self, going: Collection[str], budgets: Iterable[PoolBudget]) -> ConsolidationProblem:
+        """Return the problem that is left once the nodes `going` have gone as empty."""
+        snapshot = self.model.snapshot(self.now, movable=[one.name for one in self._candidates])
+        history = MoveHistory()
+        candidates = tuple(
+            replace(one, least_saving=history.least_saving(claim, self.now))
+            for one in self._candidates
+            if (claim := self.views[one.name].claim) is not None
+        )
+        return ConsolidationProblem(
+            problem=Problem(
+                pods=snapshot.pods,
+                existing_nodes=snapshot.existing_nodes,
+                offers=self._offers(snapshot),
+                daemons=tuple(daemons.spec for daemons in snapshot.daemons),
+                volumes=snapshot.volumes,
+                namespaces=snapshot.namespaces,
+                settings=self.rules.packing,
+            ),
+            candidates=candidates,
+            terms=self._terms(budgets),
+            not_receiving=not_receiving(self.model, self.now) | frozenset(going),
+            spot_to_spot=self.rules.spot_to_spot,
+            whole=self.rules.whole,
+        )
+
+    def _offers(self, snapshot: Snapshot) -> tuple[PoolOffer, ...]:
+        # Pools with the same types share them: packing prepares each tuple of types anew.
+        stocks = {id(types): Stock.of(types) for types in self._types.values()}
+        return tuple(
+            offer
+            for pool in snapshot.pools
+            if pool.name in self._types and not pool.static and not pool.deleting
+            for offer in stocks[id(self._types[pool.name])].offers(
+                pool,
+                snapshot.limits_left.get(pool.name),
+                taken=snapshot.in_reservations,
+                volume_cost=self._volume_costs[pool.name],
+            )
+        )
+
+    def _terms(self, budgets: Iterable[PoolBudget]) -> dict[str, PoolTerms]:
+        terms: dict[str, PoolTerms] = {}
+        for budget in budgets:
+            views = [one for one in self.views.values() if one.pool == budget.pool and one.initialized]
+            loads = [self.model.loads.of(view, self.now) for view in views]
+            terms[budget.pool] = replace(
+                terms_of(self.model.objects.pools[budget.pool], payback=self.rules.payback),
+                cost=self.cost(views),
+                disruption=sum(load.disruption for load in loads),
+                allowed=budget.underutilized,
+            )
+        return terms
+
+    def claims_of(self, names: Iterable[str]) -> tuple[NodeClaim, ...]:
+        """Return the claims of nodes, by the names of their views."""
+        claims = (self.views[name].claim for name in names)
+        return tuple(claim for claim in claims if claim is not None)
+
+
+def _counts(view: NodeView) -> bool:
+    """Return whether a node counts for the budgets of its pool."""
+    claim = view.claim
+    if claim is None or not view.initialized:
+        return False
+    return not (claim.leaving and holds(claim.conditions, INSTANCE_TERMINATING))
