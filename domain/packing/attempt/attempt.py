@@ -22,6 +22,7 @@ from treenail.domain.packing.planned.planned_nodes import PlannedNode, cost_of, 
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.classes import PodClass, largest_first
 from treenail.domain.packing.pods.relaxation import Relaxation
+from treenail.domain.packing.reasons import Refusal
 from treenail.domain.packing.refusals.refusals import Refusals
 
 # Rounds of placing and planning at most. Each closes a choice at least for pods that got no node, so rounds
@@ -134,18 +135,21 @@ class Attempt:
         return False
 
     def _written(self, in_order: Sequence[PodClass]) -> PackingPlan:
-        context = self._context
         # Reasons come last, when everybody has a place: what is said of limits and domains is what is left of
         # them.
-        refusals = Refusals(
-            context.problem,
-            context.options.templates,
-            self._nodes.remaining_limits,
-            self._parsed.axis,
-            context.blockers,
-        )
+        refusals = self._refusals()
         self._each(in_order, lambda one: self.outcome.refuse(one.index, refusals.of(one)), always=True)
         return plan_of(self.outcome, self._nodes.problems)
+
+    def why(self, one: PodClass) -> tuple[Refusal, ...]:
+        """Return each pool's first reason against pods of a class that got no place."""
+        return self._refusals().of(one)
+
+    def _refusals(self) -> Refusals:
+        context, limits = self._context, self._nodes.remaining_limits
+        return Refusals(
+            context.problem, context.options.templates, limits, self._parsed.axis, context.blockers
+        )
 
     def _each(
         self, classes: Iterable[PodClass], action: Callable[[PodClass], None], *, always: bool = False

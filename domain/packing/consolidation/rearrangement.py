@@ -24,19 +24,22 @@ from treenail.domain.packing.planned.outcome import Outcome
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.topology_groups import SavedCounts, TopologyGroup
 from treenail.domain.packing.problem import Problem
+from treenail.domain.packing.reasons import furthest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """What came of taking nodes away: where their pods go, by uid, and which nodes are to be bought for them.
 
-    `left` are pods that found no place. `lost` is how many preferences pods lose by it that they have now.
+    `left` are pods that found no place; `against` is, where nodes could be bought, why none is for the first
+    of them. `lost` is how many preferences pods lose by it that they have now.
     """
 
     removed: tuple[str, ...]
     nominations: Mapping[str, str] = field(default_factory=dict)
     claims: tuple[PlannedClaim, ...] = ()
     left: tuple[str, ...] = ()
+    against: str = ""
     lost: int = 0
 
 
@@ -94,9 +97,10 @@ class Rearrangement:
             total += self._requests(index) * len(some)
         return total
 
-    def sentence(self, uid: str) -> str:
-        """Return in Karpenter's words that a pod keeps its node."""
-        return f"not all pods would schedule, {self._keys[uid]} fits on no other node"
+    def sentence(self, uid: str, against: str = "") -> str:
+        """Return in Karpenter's words that a pod keeps its node, and what is `against` a new node for it."""
+        why = against or "it fits on no other node"
+        return f"not all pods would schedule, {self._keys[uid]} => {why}"
 
     def _requests(self, index: int) -> Floats:
         one = self._classes.get(index)
@@ -201,8 +205,13 @@ class Rearrangement:
         The trial must be ended by `keep` or `undo`.
         """
         self._take_away(names)
-        Attempt(self._context, self._outcome).place()
-        return self._trial(names)
+        attempt = Attempt(self._context, self._outcome)
+        attempt.place()
+        trial = self._trial(names)
+        if not trial.left:
+            return trial
+        against = furthest(attempt.why(self._classes[self._class_of[trial.left[0]]]))
+        return trial if against is None else replace(trial, against=str(against))
 
     def keep(self, trial: Trial) -> None:
         """Go on from a trial: its nodes are gone, and their pods are where it placed them."""

@@ -138,7 +138,7 @@ class _Repack:
     def _decide(self, some: tuple[CandidateNode, ...], trial: Trial) -> bool:
         """Make a move of a trial, or undo it; return whether the nodes go."""
         if trial.left:
-            why: Move | str = self._cluster.sentence(trial.left[0])
+            why: Move | str = self._cluster.sentence(trial.left[0], trial.against)
         else:
             why = self._terms.move(some, trial)
         if isinstance(why, str):

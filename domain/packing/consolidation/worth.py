@@ -101,7 +101,9 @@ def _objection_of(
     # Each node counts 1 by itself: what is more is the cost of evicting pods.
     if terms.policy is ConsolidationPolicy.WHEN_EMPTY and disruption > len(nodes):
         return f'NodePool "{pool}" has consolidation policy WhenEmpty, but node is not empty'
-    if terms.policy is ConsolidationPolicy.BALANCED:
+    # Nodes whose pods cost nothing to evict are empty to Karpenter, which asks no score of these.
+    empty = new_cost == 0 and saves > 0 and disruption <= len(nodes)
+    if terms.policy is ConsolidationPolicy.BALANCED and not empty:
         score = _score(nodes, saves * share, terms)
         if score < BALANCED_THRESHOLD:
             return (

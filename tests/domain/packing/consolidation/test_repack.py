@@ -134,6 +134,13 @@ def test_a_preference_that_is_lost_counts_as_disruption_but_keeps_no_node() -> N
     assert move.disruption == 3.0
 
 
+def test_a_limit_that_leaves_no_room_for_a_replacement_is_the_reason_said() -> None:
+    limited = offer(pool("default", is_in(labels.CAPACITY_TYPE, labels.ON_DEMAND)), limits={"cpu": 1})
+    plan = repack(Cluster(nodes=(node("n", "m5.8xlarge", *pods("a", 1)),), offers=(limited,)).problem())
+    assert plan.moves == ()
+    assert "not all pods would schedule, default/a-0 => default: 1 of cpu is left of" in why(plan, "n")
+
+
 def test_a_node_of_spot_is_not_replaced_by_spot_unless_that_is_allowed() -> None:
     spot = offer(pool("default", is_in(labels.CAPACITY_TYPE, labels.SPOT)))
     cluster = Cluster(nodes=(node("n", "m5.8xlarge", *pods("a", 1), way=labels.SPOT),), offers=(spot,))
