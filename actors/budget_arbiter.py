@@ -59,8 +59,7 @@ class BudgetArbiter(DomainActor[ArbiterInbox]):
                 self._book.release(message.candidates)
                 self._disruptor(message.pool).tell(message)
             case DisruptNodes():
-                why = {"decision": "delete", "reason": message.cause.value, "consolidation_type": ""}
-                self._telemetry.count(metrics.DISRUPTION_DECISIONS.name, **why)
+                self._telemetry.count(metrics.DISRUPTION_DECISIONS.name, **message.decision_labels())
                 self._termination.tell(message)
             case DisruptionEnded():
                 self._book.release((message.name,))

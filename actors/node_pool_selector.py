@@ -95,7 +95,8 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._back_at: deque[float] = deque()
         self._sold = LRUCache[tuple[NodeClassRef, Kubelet], tuple[InstanceType, ...]](_MOST_CATALOGUES)
         self._broken = BrokenClasses()
-        self._waiting: SnapshotTaken | None = None
+        # The last decision's, and the last one to be consolidated: the first is not to wait for the other.
+        self._waiting: dict[bool, SnapshotTaken] = {}
         self._excluded: dict[str, object] = {}
         # Those being read, with what was learned meanwhile: the answer may not know of it.
         self._asked: dict[CatalogueKey, tuple[CapacityObserved, ...]] = {}
@@ -103,7 +104,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
     def handle(self, message: SelectorInbox) -> None:
         match message:
             case SnapshotTaken():
-                self._waiting = message
+                self._waiting[message.consolidation is not None] = message
             case NodeClassesWanted():
                 for node_class, kubelet in message.wanted:
                     key = CatalogueKey(node_class.ref, node_class.resource_version, kubelet)
@@ -123,10 +124,11 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 self._note(message)
             case _:
                 assert_never(message)
-        if self._waiting is not None:
+        if self._waiting:
             # Nothing may expire between one look at it and the next.
             with self._catalogues.timer, self._problems.timer:
-                self._select(self._waiting)
+                for taken in tuple(self._waiting.values()):
+                    self._select(taken)
 
     def _await_return(self) -> None:
         if self._back_at:
@@ -250,7 +252,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
     def _pass_on(
         self, taken: SnapshotTaken, offers: tuple[PoolOffer, ...], not_ready: tuple[Refusal, ...]
     ) -> None:
-        self._waiting = None
+        del self._waiting[taken.consolidation is not None]
         self.within(taken.decision.context)
         self._packer.tell(
             PackRequested(
@@ -259,6 +261,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 offers=offers,
                 not_ready=not_ready,
                 selected_at=self._timers.now(),
+                consolidation=taken.consolidation,
             )
         )
 

@@ -6,12 +6,16 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar, assert_never
 
 from treenail.actors.runtime.base import DomainActor, Runtime
-from treenail.domain.cluster.planning import PackRequested, PlanDecided
+from treenail.domain.cluster.consolidating import ConsolidationPlanned
+from treenail.domain.cluster.planning import Consolidation, PackRequested, PlanDecided
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
+from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan
+from treenail.domain.packing.consolidation.consolidation_problem import ConsolidationProblem
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
 from treenail.domain.packing.problem import PackingSettings, Problem
 from treenail.domain.packing.reasons import Reason, Refusal, furthest
 from treenail.domain.ports import Solver
+from treenail.domain.scheduling.candidate_prices import priced
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,30 +27,48 @@ class _Solved:
 
 
 @dataclass(frozen=True, slots=True)
+class _Consolidated:
+    """The answer of the solver to a search for moves."""
+
+    request: PackRequested
+    consolidation: Consolidation
+    outcome: Outcome[ConsolidationPlan]
+
+
+@dataclass(frozen=True, slots=True)
 class _Running:
     """A problem that the solver has, and what it is of."""
 
     request: PackRequested
-    problem: Problem
+    problem: Problem | ConsolidationProblem
 
 
 _Refused = TypeVar("_Refused", RefusedClass, ClassReport)
 
-PackerInbox: TypeAlias = PackRequested | _Solved
+PackerInbox: TypeAlias = PackRequested | _Solved | _Consolidated
 
 
 class Packer(DomainActor[PackerInbox]):
     """Turn a snapshot and the offers of its pools into a plan.
 
     Owns the running solve, which the `Solver` port does, and which an urgent request ends: whoever sends one
-    waits for no other. Tells the cluster state `PlanDecided`.
+    waits for no other. A search for consolidation moves is ended by any decision, unless it was ended so
+    often that only urgent ones may. Tells the cluster state `PlanDecided`, and the consolidator
+    `ConsolidationPlanned`.
     """
 
     def __init__(
-        self, runtime: Runtime, *, cluster: Ref[PlanDecided], solver: Solver, settings: PackingSettings
+        self,
+        runtime: Runtime,
+        *,
+        cluster: Ref[PlanDecided],
+        consolidator: Ref[ConsolidationPlanned],
+        solver: Solver,
+        settings: PackingSettings,
     ) -> None:
         super().__init__(runtime)
         self._cluster = cluster
+        self._consolidator = consolidator
         self._solver = solver
         self._settings = settings
         self._running: list[_Running] = []
@@ -57,6 +79,8 @@ class Packer(DomainActor[PackerInbox]):
                 self._solve(message)
             case _Solved():
                 self._answer(message)
+            case _Consolidated():
+                self._tell_moves(message)
             case _:
                 assert_never(message)
 
@@ -71,8 +95,10 @@ class Packer(DomainActor[PackerInbox]):
             namespaces=snapshot.namespaces,
             settings=self._settings,
         )
-        if request.decision.urgent:
-            self._give_way()
+        if request.consolidation is not None:
+            self._consolidate(request, request.consolidation, problem)
+            return
+        self._give_way(urgent=bool(request.decision.urgent))
         self._running.append(_Running(request, problem))
         self._tasks.run(
             ("solver",),
@@ -81,11 +107,53 @@ class Packer(DomainActor[PackerInbox]):
             lambda outcome: _Solved(request, outcome),
         )
 
-    def _give_way(self) -> None:
+    def _consolidate(self, request: PackRequested, what: Consolidation, problem: Problem) -> None:
+        asked = ConsolidationProblem(
+            problem=problem,
+            candidates=priced(what.candidates, request.offers, self._settings),
+            terms=what.terms,
+            not_receiving=what.not_receiving,
+            spot_to_spot=what.spot_to_spot,
+            whole=what.whole,
+        )
+        self._running.append(_Running(request, asked))
+        self._tasks.run(
+            ("solver",),
+            lambda: self._solver.consolidate(asked),
+            self.me,
+            lambda outcome: _Consolidated(request, what, outcome),
+        )
+
+    def _give_way(self, *, urgent: bool) -> None:
         for one in self._running:
-            if not one.request.decision.urgent:
+            what = one.request.consolidation
+            if what is not None and (urgent or not what.urgent_only):
+                self.log("consolidation gives way to a decision", logger="controller.disruption")
+                self._solver.cancel(one.problem)
+            elif what is None and urgent and not one.request.decision.urgent:
                 self.log("packing gives way to an interruption", logger="controller.provisioner")
                 self._solver.cancel(one.problem)
+
+    def _tell_moves(self, found: _Consolidated) -> None:
+        request = found.request
+        self._running = [one for one in self._running if one.request is not request]
+        plan: ConsolidationPlan | None = None
+        match found.outcome:
+            case Done(value=plan):
+                pass
+            case Failed(error=error):
+                self.log("no consolidation plan", logger="controller.disruption", error=str(error))
+        self._consolidator.tell(
+            ConsolidationPlanned(
+                decision=request.decision,
+                snapshot=request.snapshot,
+                consolidation=found.consolidation,
+                plan=plan,
+                considered=_pools(request),
+                selected_at=request.selected_at,
+                packed_at=self._timers.now(),
+            )
+        )
 
     def _answer(self, solved: _Solved) -> None:
         request = solved.request
@@ -103,11 +171,15 @@ class Packer(DomainActor[PackerInbox]):
                 decision=request.decision,
                 snapshot=request.snapshot,
                 plan=_with_refusals(plan, request.not_ready),
-                considered=tuple(dict.fromkeys(o.pool.name for o in request.offers)),
+                considered=_pools(request),
                 selected_at=request.selected_at,
                 packed_at=self._timers.now(),
             )
         )
+
+
+def _pools(request: PackRequested) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(offer.pool.name for offer in request.offers))
 
 
 def _with_refusals(plan: PackingPlan, more: tuple[Refusal, ...]) -> PackingPlan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from threading import Lock
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
@@ -12,6 +12,7 @@ from treenail.actors.batcher import Batcher, BatcherInbox
 from treenail.actors.budget_arbiter import ArbiterInbox, BudgetArbiter
 from treenail.actors.cluster_state.cluster_state import ClusterState, ClusterStateInbox
 from treenail.actors.cluster_state.subscribers import Subscribers
+from treenail.actors.consolidator import Consolidator, ConsolidatorInbox
 from treenail.actors.disruptor import Disruptor, DisruptorInbox
 from treenail.actors.drift_inspector import DriftInspector
 from treenail.actors.early_binder import EarlyBinder, EarlyBinderInbox
@@ -38,6 +39,7 @@ from treenail.actors.termination_actor.termination_actor import TerminationActor
 from treenail.domain.cluster.batch_window import BatchWindow
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import PoolsSeen
+from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 from treenail.domain.disruption.node_repair import RepairPolicy
 from treenail.domain.interruption.interruption_policy import InterruptionPolicy
 from treenail.domain.model.runtime import Ref
@@ -80,7 +82,8 @@ class SystemSettings:
     Without `provisioning` nothing is bought, and nothing is given up of the system's own will either, as it
     could not be bought again; nodes that must go (interrupted, deleted) are still seen out. It comes back by
     itself after `resumes_after` seconds, never where that is None. `tags` are those of all that is launched.
-    `repair` says which nodes are replaced as unhealthy, by default none.
+    `repair` says which nodes are replaced as unhealthy, by default none; without `consolidation` no node with
+    pods is given up to save costs.
     """
 
     cluster_name: str
@@ -94,6 +97,7 @@ class SystemSettings:
     tags: Mapping[str, str] = field(default_factory=dict)
     interruptions: InterruptionPolicy = field(default_factory=InterruptionPolicy)
     repair: tuple[RepairPolicy, ...] = ()
+    consolidation: ConsolidationRules | None = None
 
     @property
     def promise_lasts(self) -> timedelta:
@@ -133,6 +137,7 @@ class System:
         self.arbiter: ForwardRef[ArbiterInbox] = ForwardRef()
         self.event_publisher: ForwardRef[EventPublisherInbox] = ForwardRef()
         self.reporter: ForwardRef[ReporterInbox] = ForwardRef()
+        self.consolidator: ForwardRef[ConsolidatorInbox] = ForwardRef()
         self.listener: ForwardRef[ListenerInbox] = ForwardRef()
         self._wire_planning()
         self._wire_cluster()
@@ -175,7 +180,11 @@ class System:
     def _wire_planning(self) -> None:
         packing, ports = self._settings.packing, self._ports
         packer: Ref[PackerInbox] = self._hosted(
-            Packer, cluster=self.cluster, solver=ports.solver, settings=packing
+            Packer,
+            cluster=self.cluster,
+            consolidator=self.consolidator,
+            solver=ports.solver,
+            settings=packing,
         )
         self.reporter.leads_to(
             self._hosted(StatusReporter, selector=self.selector, writer=ports.writer, observer=self._observer)
@@ -195,7 +204,8 @@ class System:
     def _wire_cluster(self) -> None:
         ports = self._ports
         self.event_publisher.leads_to(self._hosted(EventPublisher, writer=ports.writer))
-        batcher = self._batcher()
+        batcher, consolidation = self._batcher(), self._consolidation_rules()
+        self.consolidator.leads_to(self._consolidator(consolidation))
         subscribers = Subscribers(
             batcher=batcher,
             pod_watcher=self._hosted(PodWatcher, batcher=batcher, writer=ports.writer),
@@ -218,6 +228,7 @@ class System:
             early_binder=self._early_binder(),
             node_repairer=self._node_repairer(),
             trial=self._trial(),
+            consolidator=self.consolidator,
         )
         self.cluster.leads_to(
             self._hosted(
@@ -225,6 +236,7 @@ class System:
                 subscribers=subscribers,
                 model=self.model,
                 promise_lasts=self._settings.promise_lasts,
+                consolidation=consolidation,
             )
         )
 
@@ -275,6 +287,20 @@ class System:
                 NodeRepairer, cluster=self.cluster, writer=self._ports.writer, policies=settings.repair
             ),
             of_nodes,
+        )
+
+    def _consolidation_rules(self) -> ConsolidationRules | None:
+        rules, cost = self._settings.consolidation, self._settings.packing.node_overhead_cost
+        return None if rules is None else replace(rules, node_overhead_cost=cost)
+
+    def _consolidator(self, rules: ConsolidationRules | None) -> Ref[ConsolidatorInbox]:
+        """Return the Consolidator, if consolidation is on and nodes can be bought; else nobody."""
+        if rules is None:
+            return _NOBODY
+        return self._provisioner(
+            "consolidator",
+            lambda: self._hosted(Consolidator, cluster=self.cluster, writer=self._ports.writer, rules=rules),
+            lambda _: None,
         )
 
     def _launcher(self) -> Ref[LauncherInbox]:
@@ -350,8 +376,10 @@ class System:
 
     # Several actors ask for disruptors, each on a thread of its own.
 
-    def _disruptor(self, pool: str) -> Ref[DisruptorInbox]:
-        """Return the disruptor of a pool; a NullRef if there is no such pool."""
+    def _disruptor(self, pool: str) -> Ref[Any]:
+        """Return the disruptor of a pool, a NullRef if there is none; for no pool, the Consolidator."""
+        if not pool:
+            return self.consolidator
         with self._making_disruptor:
             return self._disruptors.get(pool, _NOBODY)
 

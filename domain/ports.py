@@ -19,6 +19,8 @@ from treenail.domain.model.observed_capacity import CapacityObserved
 from treenail.domain.model.patches import ClaimPatch, NodePatch
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Ref
+from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan
+from treenail.domain.packing.consolidation.consolidation_problem import ConsolidationProblem
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
 from treenail.domain.status.pool_usage import PoolUsage
@@ -292,7 +294,15 @@ class Solver(Protocol):
         """
         ...
 
-    def cancel(self, problem: Problem) -> None:
+    def consolidate(self, problem: ConsolidationProblem) -> ConsolidationPlan:
+        """Return which nodes of a cluster may go, and where their pods go.
+
+        Raises:
+            UnavailableError: the solver was lost, or the problem given up; nothing was decided.
+        """
+        ...
+
+    def cancel(self, problem: Problem | ConsolidationProblem) -> None:
         """Give up a problem that is being solved, or is to be: for work that comes first."""
 
 

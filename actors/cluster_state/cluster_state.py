@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.cluster_state.change_publisher import ChangePublisher
+from treenail.actors.cluster_state.consolidation_moves import ConsolidationMoves
 from treenail.actors.cluster_state.decision_recorder import DecisionRecorder
 from treenail.actors.cluster_state.interruptions import Interruptions
 from treenail.actors.cluster_state.proposal_judge import ProposalJudge
 from treenail.actors.cluster_state.refused_pod_retries import RefusedPodRetries
 from treenail.actors.cluster_state.subscribers import Subscribers
-from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.base import DomainActor, NullRef, Runtime
 from treenail.actors.runtime.life_lines import tell_packing
 from treenail.actors.runtime.publishing import ToldLately
 from treenail.domain.cluster.batch_window import BatchClosed, UrgentWork
@@ -26,12 +27,14 @@ from treenail.domain.cluster.cluster_facts import (
     PoolsSeen,
     Resynced,
 )
+from treenail.domain.cluster.consolidating import ConsolidationWanted
 from treenail.domain.cluster.freed_places import promise_freed_places
 from treenail.domain.cluster.other_controllers import OtherControllers
 from treenail.domain.cluster.planning import PlanDecided, SnapshotTaken
 from treenail.domain.cluster.refused_pods import MoreToBuy
 from treenail.domain.cluster.restoring import restore_moving
 from treenail.domain.cluster.set_aside import SetAside
+from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 from treenail.domain.disruption.disruption import (
     DisruptionAllowed,
     DisruptionEnded,
@@ -81,6 +84,7 @@ ClusterStateInbox: TypeAlias = (
     | DisruptionAllowed
     | DisruptionEnded
     | MoreToBuy
+    | ConsolidationWanted
     | _Due
     | _Look
     | _PlanLost
@@ -96,7 +100,13 @@ class ClusterState(DomainActor[ClusterStateInbox]):
     """
 
     def __init__(
-        self, runtime: Runtime, *, subscribers: Subscribers, model: ClusterModel, promise_lasts: timedelta
+        self,
+        runtime: Runtime,
+        *,
+        subscribers: Subscribers,
+        model: ClusterModel,
+        promise_lasts: timedelta,
+        consolidation: ConsolidationRules | None = None,
     ) -> None:
         super().__init__(runtime)
         self._subscribers = subscribers
@@ -109,6 +119,17 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._aside = SetAside()
         self._launch_backoff = LaunchBackoff()
         self._retries = RefusedPodRetries(model, subscribers.pod_watcher)
+        self._moves = ConsolidationMoves(
+            runtime,
+            model,
+            self._retries,
+            consolidation or ConsolidationRules(),
+            selector=subscribers.selector,
+            consolidator=subscribers.consolidator or NullRef(),
+            termination=subscribers.termination,
+        )
+        # The views that changed since moves under way were looked at.
+        self._changed: dict[str, None] = {}
         self._look_at: float | None = None
         self._held_lately = ToldLately(runtime.timers.monotonic, seconds=_HELD_SECONDS)
         self._others = OtherControllers()
@@ -155,17 +176,24 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 self._disrupt(self._judge.consider(message, now), now)
             case DisruptionEnded():
                 self._unmark(message.name)
-            case MoreToBuy():
-                self._retries.buy(message, self._timers.monotonic())
+            case MoreToBuy() | ConsolidationWanted():
+                self._serve(message, now)
             case _Due() | _Look() | _PlanLost():
                 self._tick(message, now)
             case _:
                 assert_never(message)
         self._tell_and_apply(now)
+        self._follow_moves(now)
         self._watch_promises(now)
         self._plan_next(now)
         self._watch_refused()
         self._telemetry.gauge(metrics.UNSCHEDULABLE_PODS.name, len(self._retries), controller="provisioner")
+
+    def _serve(self, message: MoreToBuy | ConsolidationWanted, now: datetime) -> None:
+        if isinstance(message, MoreToBuy):
+            self._retries.buy(message, self._timers.monotonic())
+        else:
+            self._moves.serve(message, now, busy=not self._synced or self._deciding)
 
     def _tick(self, tick: _Due | _Look | _PlanLost, now: datetime) -> None:
         match tick:
@@ -261,9 +289,18 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         orders = self._judge.settle(decided.decision.id, decided.plan, now)
         self._carry_out(decided, orders, now)
 
+    @property
+    def _deciding(self) -> bool:
+        """Whether a decision is made, or soon will be, on pods or on nodes that are to be replaced."""
+        return not self._decisions.idle or self._judge.plans
+
     def _accept_brought(self, now: datetime) -> None:
         """Carry out plans that came with proposals, where these are accepted, while no other one is open."""
-        while not self._decisions.making and (brought := self._judge.settle_brought(now)) is not None:
+
+        def held(planned: PlanDecided) -> str | None:
+            return self._moves.held(planned, now, busy=self._deciding)
+
+        while not self._decisions.making and (brought := self._judge.settle_brought(now, held)) is not None:
             planned, orders = brought
             if orders:
                 self._carry_out(planned, orders, now)
@@ -272,14 +309,17 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         """Promise what holds of a plan, for pods that wait and for those on the nodes of these orders."""
         self._announce(orders)
         self._others.decided(decided.decision.id)
+        decided = self._moves.with_origins(decided, now)
         committed = commit(self._model, decided, now=now, promise_lasts=self._promise_lasts)
         for span in decision_spans(decided, committed, now):
             self._telemetry.record(span)
         chance = self._runtime.dice.uniform(0, 1)
         self._retries.note(committed, self._timers.monotonic(), chance)
-        self._recorder.measure(decided, self._model)
+        if not decided.removed:
+            self._recorder.measure(decided, self._model)
         # Promises are sent before the plan: no actor may get a plan whose pods still seem to wait.
         self._tell(self._model.take_changes(), now)
+        self._moves.begin(decided, committed, orders)
         self._subscribers.launcher.tell(committed)
         self._subscribers.pod_watcher.tell(committed)
         self._pass_on(orders)
@@ -328,6 +368,12 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             if order.cause in REPLACED and not order.replaced_first:
                 self._subscribers.batcher.tell(UrgentWork(why=order.cause.value))
 
+    def _follow_moves(self, now: datetime) -> None:
+        """Take back consolidations that do not work out, and what was bought for them."""
+        while self._changed:
+            changed, self._changed = self._changed, {}
+            self._disrupt(self._moves.follow(changed, now), now)
+
     def _unmark(self, name: str) -> None:
         """Let a node stay after all, unless it was warned of meanwhile."""
         if not self._interruptions.warned_of(name):
@@ -346,6 +392,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             return
         self._retries.apply(changes, self._timers.monotonic())
         self._publisher.publish(changes, now)
+        self._changed |= changes.views
         if changes.views:
             self._interruptions.settle(changes.views)
         if changes.pools:

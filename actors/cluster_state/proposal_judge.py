@@ -24,7 +24,9 @@ from treenail.domain.disruption.disruption_candidates import (
 )
 from treenail.domain.disruption.objections import CHANGED, objection
 from treenail.domain.disruption.retry_plan import retry_plan_for
+from treenail.domain.model.causes import CONSOLIDATION, Cause
 from treenail.domain.model.event_subjects import of_view
+from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.runtime import Ref
 from treenail.domain.packing.plan import PackingPlan
 
@@ -116,10 +118,28 @@ class ProposalJudge:
         """Return which of the nodes that were planned with a decision are given up; refuse the others."""
         return self._accept(self._book.end(decision), plan, now)
 
-    def settle_brought(self, now: datetime) -> tuple[PlanDecided, tuple[DisruptNodes, ...]] | None:
-        """Return a plan that came with a proposal, and what is given up for it; None where none waits."""
+    @property
+    def plans(self) -> bool:
+        """Whether nodes are considered whose pods a decision is to find places for."""
+        return self._book.to_be_planned
+
+    def settle_brought(
+        self, now: datetime, held: Callable[[PlanDecided], str | None]
+    ) -> tuple[PlanDecided, tuple[DisruptNodes, ...]] | None:
+        """Return a plan that came with a proposal, and what is given up for it; None where none waits.
+
+        `held` says why a consolidation is not to be made now, None where it may be.
+        """
         brought = self._book.take_brought()
-        return None if brought is None else (brought[0], self._accept(brought[1], brought[0].plan, now))
+        if brought is None:
+            return None
+        planned, those = brought
+        consolidation = any(one.proposal.cause is Cause.UNDERUTILIZED for one in those)
+        why = held(planned) if consolidation else None
+        if why is not None:
+            self._refuse(((one, why) for one in those), told=False)
+            return planned, ()
+        return planned, self._accept(those, planned.plan, now)
 
     def _accept(
         self, those: tuple[DisruptionCandidate, ...], plan: PackingPlan, now: datetime
@@ -150,11 +170,23 @@ class ProposalJudge:
             views = tuple(view for name in names[key] if (view := self._model.objects.view(name)) is not None)
             for view in views:
                 self._model.mark_for_disruption(view.name)
-            first = proposal.replaced_first
             orders.append(
-                DisruptNodes(nodes=views, cause=proposal.cause, replaced_first=first, decided_at=now)
+                DisruptNodes(
+                    nodes=views,
+                    cause=proposal.cause,
+                    replaced_first=proposal.replaced_first,
+                    decided_at=now,
+                    bought=len(proposal.planned.plan.claims) if proposal.planned is not None else 0,
+                    policies=self._policies(views, proposal.cause),
+                )
             )
         return tuple(orders)
+
+    def _policies(self, views: Iterable[NodeView], cause: Cause) -> dict[str, str]:
+        """Return the consolidation policies of the pools of these, where this is consolidation."""
+        pools = self._model.objects.pools
+        named = sorted({view.pool for view in views}) if cause in CONSOLIDATION else []
+        return {name: pools[name].disruption.policy.written for name in named if name in pools}
 
     def _refuse(
         self, refused: Iterable[tuple[DisruptionCandidate, str]], *, lasting: bool = False, told: bool = True

@@ -74,11 +74,19 @@ class RefusedPodRetries:
         if self._news_at is None and (kinds or anything):
             self._news_at = now + _GATHERED_SECONDS
 
+    def held(self, uid: str, now: float) -> bool:
+        """Return whether a pod was refused and is not to be tried now."""
+        return self._refused.held(uid, now)
+
+    def without_refused(self, snapshot: Snapshot, now: float) -> Snapshot:
+        """Return a snapshot without the pods that were refused, for a question that is not about them."""
+        pods = tuple(pod for pod in snapshot.pods if pod.bound or not self._refused.held(pod.uid, now))
+        return snapshot if len(pods) == len(snapshot.pods) else replace(snapshot, pods=pods)
+
     def part_of(self, snapshot: Snapshot, now: float) -> Snapshot:
         """Return a snapshot without the pods that were refused and are not to be tried now."""
         self._missed = set()
-        pods = tuple(pod for pod in snapshot.pods if pod.bound or not self._refused.held(pod.uid, now))
-        return snapshot if len(pods) == len(snapshot.pods) else replace(snapshot, pods=pods)
+        return self.without_refused(snapshot, now)
 
     def note(self, committed: PlanCommitted, now: float, chance: float) -> None:
         """Take in what became of a decision; what changed while it was made is still to be looked at."""

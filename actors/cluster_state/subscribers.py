@@ -10,6 +10,7 @@ from treenail.actors.cluster_state.candidate_publisher import DisruptorHears
 from treenail.domain.cluster.batch_window import NodesToReplace, UrgentWork
 from treenail.domain.cluster.changes import NodeChanged, PodBound, PodChanged, TryAgain
 from treenail.domain.cluster.cluster_facts import ObjectSetAside, PoolsSeen
+from treenail.domain.cluster.consolidating import ConsolidationPostponed, MoveWithdrawn
 from treenail.domain.cluster.emptiness import PodsMoved
 from treenail.domain.cluster.other_controllers import OtherControllerSeen
 from treenail.domain.cluster.planning import PlanCommitted, SnapshotTaken
@@ -44,7 +45,7 @@ class Subscribers:
     It has one from when the pool is there (`open_disruptor`) until it is gone (`close_disruptor`).
 
     There is an `early_binder` only where pods are to be bound early, a `node_repairer` where nodes are
-    repaired, a `trial` where provisioning is off and comes back.
+    repaired, a `trial` where provisioning is off and comes back, a `consolidator` where consolidation is on.
     """
 
     batcher: Ref[UrgentWork | NodesToReplace]
@@ -57,12 +58,13 @@ class Subscribers:
     selector: Ref[SnapshotTaken | CapacityRanOut]
     launcher: Ref[PlanCommitted | NodeChanged | CapacityRanOut]
     lifecycle: Ref[NodeChanged | PoolsSeen]
-    termination: Ref[NodeChanged | NodeInterrupted]
+    termination: Ref[NodeChanged | NodeInterrupted | MoveWithdrawn]
     arbiter: Ref[DisruptionProposed | DisruptionRefused | DisruptNodes | NodeChanged | PoolChanged]
     tagger: Ref[NodeChanged]
     listener: Ref[NoticeSettled]
     recorder: Ref[PodsMoved]
     trial: Ref[PoolsSeen] | None = None
+    consolidator: Ref[ConsolidationPostponed] | None = None
     early_binder: Ref[NodeChanged] | None = None
     node_repairer: Ref[NodeChanged] | None = None
     disruptor: Callable[[str], Ref[DisruptorHears]]

@@ -25,6 +25,7 @@ from treenail.actors.termination_actor.messages import (
     Tick,
 )
 from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.consolidating import MoveWithdrawn
 from treenail.domain.disruption.disruption import (
     ClaimGivenUp,
     DisruptionEnded,
@@ -68,7 +69,9 @@ _HEAL_SECONDS: Final = 10.0
 _EVICT_AGAIN_SECONDS: Final = 2.0
 
 
-TerminationInbox: TypeAlias = DisruptNodes | NodeInterrupted | ClaimGivenUp | NodeChanged | Tick
+TerminationInbox: TypeAlias = (
+    DisruptNodes | NodeInterrupted | ClaimGivenUp | MoveWithdrawn | NodeChanged | Tick
+)
 TerminationTells: TypeAlias = NodeCordoned | NodeDrained | InstanceTerminated
 
 
@@ -115,6 +118,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 self._interrupt(message)
             case ClaimGivenUp():
                 self._give_up(message)
+            case MoveWithdrawn():
+                self._withdraw(message)
             case _:
                 self._go_on(message)
 
@@ -201,6 +206,14 @@ class TerminationActor(DomainActor[TerminationInbox]):
         state.nothing_bought |= given_up.nothing_bought
         self._look(view.name)
 
+    def _withdraw(self, withdrawn: MoveWithdrawn) -> None:
+        """Let nodes stay, unless their claims are deleted already or another reason came."""
+        for name in withdrawn.names:
+            state, view = self._leaving.get(name), self._view(name)
+            if state is not None and view is not None and state.has_way_back(view):
+                state.withdrawn = withdrawn.why
+                self._look(name)
+
     def _begin(self, view: NodeView, cause: Cause, *, began_at: datetime, first: bool = False) -> None:
         if view.name not in self._leaving:
             began_at = min(began_at, self._timers.now())
@@ -214,6 +227,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
     def _disrupt(self, view: NodeView, order: DisruptNodes) -> None:
         if view.name in self._heard:
             self._begin(view, order.cause, began_at=order.decided_at, first=order.replaced_first)
+            if view.name in self._leaving:
+                self._leaving[view.name].policy = order.policies.get(view.pool, "")
         else:  # it went before the order came
             self._arbiter.tell(DisruptionEnded(name=view.name))
 
@@ -349,11 +364,11 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 del self._leaving[name]
                 self._teller.forget(name)
                 self._arbiter.tell(DisruptionEnded(name=name))
-                self.log(why_it_stays(state.cause), node=view.node_name)
+                self.log(why_it_stays(state.cause, state.withdrawn), node=view.node_name)
                 return
             case DeleteClaim(claim=claim):
                 disrupted = metrics.NODECLAIMS_DISRUPTED.name
-                self._telemetry.count(disrupted, **disrupted_labels(claim, state.cause))
+                self._telemetry.count(disrupted, **disrupted_labels(claim, state.cause, state.policy))
             case FindInstance():
                 wait = 0.0 if state.nothing_bought else _LOOK_SECONDS
             case AwaitGone(draining=True):

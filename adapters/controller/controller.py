@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread, Timer
@@ -28,8 +29,9 @@ from treenail.adapters.runtime.clock import SteadyClock, SystemClock, seconds_aw
 from treenail.adapters.runtime.dice import SystemDice
 from treenail.adapters.runtime.tasks import ThreadTasks
 from treenail.adapters.runtime.timers import ThreadTimers
-from treenail.adapters.settings.settings import CloudName, Settings
+from treenail.adapters.settings.settings import CloudName, ConsolidationMode, Settings
 from treenail.adapters.telemetry.metric_registry import CONTENT_TYPE
+from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 from treenail.domain.disruption.node_repair import EC2_POLICIES, KWOK_POLICIES, RepairPolicy
 from treenail.domain.interruption.interruption_policy import InterruptionPolicy
 from treenail.domain.leadership.news import LeaseLostError
@@ -262,6 +264,7 @@ class Controller:
                 delete_pods_at_deadline=settings.delete_pods_at_deadline,
             ),
             repair=_repair(settings),
+            consolidation=_consolidation(settings),
         )
 
     # --- what others look at
@@ -363,3 +366,14 @@ def _repair(settings: Settings) -> tuple[RepairPolicy, ...]:
     if not settings.feature_gates["NodeRepair"]:
         return ()
     return KWOK_POLICIES if settings.cloud is CloudName.KWOK else EC2_POLICIES
+
+
+def _consolidation(settings: Settings) -> ConsolidationRules | None:
+    if settings.consolidation is ConsolidationMode.OFF:
+        return None
+    payback = settings.consolidation_payback
+    return ConsolidationRules(
+        acting=settings.consolidation is ConsolidationMode.ON,
+        payback=None if payback is None else timedelta(seconds=payback),
+        spot_to_spot=settings.feature_gates["SpotToSpotConsolidation"],
+    )

@@ -31,6 +31,14 @@ class CloudName(StrEnum):
     KWOK = "kwok"
 
 
+class ConsolidationMode(StrEnum):
+    """Whether nodes that cost more than they need to are replaced, or that is only told."""
+
+    ON = "on"
+    PLAN = "plan"
+    OFF = "off"
+
+
 class LogLevel(StrEnum):
     """The least important log lines that are written."""
 
@@ -192,6 +200,16 @@ class Settings:
         dollars_an_hour,
         "The cost of a node beside its price and its volumes, in $/h; a pool may have its own.",
     )
+    consolidation: ConsolidationMode = _variable(
+        "off",
+        values.one_of(ConsolidationMode),
+        "Whether nodes are consolidated: `on`, `off`, or `plan`, which only says what would be done.",
+    )
+    consolidation_payback: float | None = _variable(
+        "",
+        values.seconds_or_none,
+        "The time within which a consolidation must save what it costs; without it, any saving will do.",
+    )
     log_level: LogLevel = _variable(
         "info",
         values.one_of(LogLevel),
@@ -237,7 +255,7 @@ class Settings:
     feature_gates: Mapping[str, bool] = _variable(
         "",
         values.gates(GATES),
-        "Karpenter's feature gates. `NodeRepair` is supported; an unknown gate is an error.",
+        "Karpenter's feature gates. Of them `NodeRepair` and `SpotToSpotConsolidation` have an effect.",
     )
     warnings: tuple[str, ...] = ()
     election_wanted: bool = True

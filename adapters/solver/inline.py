@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from treenail.adapters.solver.garbage import uncollected
+from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan
+from treenail.domain.packing.consolidation.consolidation_problem import ConsolidationProblem
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
 
@@ -19,7 +21,14 @@ class InlineSolver:
         with uncollected():
             return pack(problem)
 
-    def cancel(self, problem: Problem) -> None:
+    def consolidate(self, problem: ConsolidationProblem) -> ConsolidationPlan:
+        """Return which nodes of a cluster may go, and where their pods go."""
+        from treenail.domain.packing.consolidation.repack import repack  # noqa: PLC0415
+
+        with uncollected():
+            return repack(problem)
+
+    def cancel(self, problem: Problem | ConsolidationProblem) -> None:
         """Do nothing: on one thread no call can come while a problem is being solved."""
 
     def advise(self, problem: Problem, plan: PackingPlan) -> PackingPlan:

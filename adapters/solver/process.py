@@ -10,20 +10,25 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock, Timer
-from typing import IO, Final
+from typing import IO, Final, TypeVar
 
 from treenail.adapters.solver.wire import (
     GIVE_UP,
     Answer,
     ProblemWriter,
+    Question,
     SolverFailure,
     SolverGaveUp,
     read_plan,
 )
 from treenail.domain.model.errors import UnavailableError
 from treenail.domain.model.runtime import Clock
+from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan
+from treenail.domain.packing.consolidation.consolidation_problem import ConsolidationProblem
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
+
+P = TypeVar("P", PackingPlan, ConsolidationPlan)
 
 _MODULE: Final = "treenail.adapters.solver.worker"
 _CANCELLED: Final = "it was cancelled"
@@ -73,8 +78,8 @@ class WorkerSolver:
         self._lock = Lock()
         self._solving = Lock()
         self._worker: _Worker | None = None
-        self._current: Problem | None = None
-        self._unwanted: Problem | None = None
+        self._current: Question | None = None
+        self._unwanted: Question | None = None
         self._losses: deque[float] = deque(maxlen=self._limits.losses)
         self._open = True
 
@@ -97,6 +102,13 @@ class WorkerSolver:
             UnavailableError: the process was lost or cancelled, or took too long; nothing was decided.
             SolverDefectError: packing failed unexpectedly.
         """
+        return self._ask(problem, PackingPlan)
+
+    def consolidate(self, problem: ConsolidationProblem) -> ConsolidationPlan:
+        """Return which nodes of a cluster may go, and where their pods go. Raises as `solve` does."""
+        return self._ask(problem, ConsolidationPlan)
+
+    def _ask(self, problem: Question, kind: type[P]) -> P:
         with self._solving:
             self.start()
             worker = self._begin(problem)
@@ -121,9 +133,13 @@ class WorkerSolver:
                 raise self._replace(worker)
             if isinstance(answer, SolverFailure):
                 raise SolverDefectError(answer.trace)
+            if not isinstance(answer, kind):
+                raise SolverDefectError(
+                    f"a {kind.__name__} was asked for, and a {type(answer).__name__} came"
+                )
             return answer
 
-    def _begin(self, problem: Problem) -> _Worker:
+    def _begin(self, problem: Question) -> _Worker:
         with self._lock:
             if problem is self._unwanted:
                 raise UnavailableError("it was cancelled before it was begun")
@@ -133,7 +149,7 @@ class WorkerSolver:
             self._worker.begin()
             return self._worker
 
-    def cancel(self, problem: Problem) -> None:
+    def cancel(self, problem: Question) -> None:
         """Give up a problem, this very object, that is being solved or is to be.
 
         The process goes on to the next one; one that does not give up in time is ended.
@@ -205,7 +221,7 @@ class _Worker:
             self._written = self._unwanted = False
             self.why = ""
 
-    def ask(self, problem: Problem) -> Answer:
+    def ask(self, problem: Question) -> Answer:
         """Return the process's answer; EOFError or OSError where it has ended."""
         whole = self._writer.write(problem, lambda: not self._unwanted)
         with self._lock:

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import pickle
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import chain, count, islice
 from operator import attrgetter
 from typing import IO, Any, Final, TypeAlias, TypeVar
 
 from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan
+from treenail.domain.packing.consolidation.consolidation_problem import ConsolidationProblem
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import PoolOffer, Problem
 
 T = TypeVar("T")
+
+Question: TypeAlias = Problem | ConsolidationProblem
 
 # What a process is sent that is to give up the problem it was written last.
 GIVE_UP: Final = signal.SIGUSR1
@@ -27,15 +31,21 @@ _PROTOCOL: Final = 5
 _SLICE: Final = 100
 
 
+# What stands for the problem in what is to be consolidated, until it is read.
+_NO_PROBLEM: Final = Problem(pods=())
+
+
 @dataclass(frozen=True, slots=True)
 class _Outline:
     """What a problem is but for its many parts; none where its writer gave it up in the middle.
 
-    `forget` are numbers of instance types not used any more.
+    `forget` are numbers of instance types not used any more; `around` is what is to be consolidated, where
+    the problem is part of that.
     """
 
     problem: Problem | None
     forget: tuple[int, ...]
+    around: ConsolidationProblem | None = None
 
 
 class ProblemWriter:
@@ -50,21 +60,26 @@ class ProblemWriter:
         self._numbers: dict[int, tuple[int, InstanceType]] = {}
         self._next = count()
 
-    def write(self, problem: Problem, wanted: Callable[[], bool] = lambda: True) -> bool:
-        """Write `problem`, as long as it is `wanted`; return whether it was written to its end.
+    def write(self, question: Question, wanted: Callable[[], bool] = lambda: True) -> bool:
+        """Write a problem, as long as it is `wanted`; return whether it was written to its end.
 
         Raises:
             OSError: the other end is closed.
         """
+        around = question if isinstance(question, ConsolidationProblem) else None
+        problem = question.problem if isinstance(question, ConsolidationProblem) else question
+        candidates = around.candidates if around is not None else ()
         pickler = _pickler(self._stream, {InstanceType: self._name})
         fresh, forget = self._number(problem)
         # The types are written in any case: they are known to the reader from now on.
         _dump(((number, _TYPE_VALUES(one)) for number, one in fresh), pickler)
-        for part in (problem.pods, problem.existing_nodes, problem.volumes.items()):
+        for part in (problem.pods, problem.existing_nodes, problem.volumes.items(), candidates):
             _dump(part, pickler, wanted)
         whole = wanted()
         outline = replace(problem, pods=(), existing_nodes=(), volumes={}) if whole else None
-        pickler.dump(_Outline(outline, forget))
+        if around is not None:
+            around = replace(around, problem=_NO_PROBLEM, candidates=())
+        pickler.dump(_Outline(outline, forget, around))
         self._stream.flush()
         return whole
 
@@ -94,7 +109,7 @@ class ProblemReader:
         self._types: dict[int, InstanceType] = {}
         self._catalogues: dict[tuple[int, ...], tuple[InstanceType, ...]] = {}
 
-    def read(self) -> Problem | None:
+    def read(self) -> Question | None:
         """Return the next problem; None where it was given up while it was written.
 
         A catalogue that the last problem had, too, is the very tuple it was: packing knows it by that.
@@ -105,16 +120,19 @@ class ProblemReader:
         unpickler = _Unpickler(self._stream, self._types)
         self._types |= {number: _restore(InstanceType, values) for number, values in _load(unpickler)}
         pods, existing_nodes = tuple(_load(unpickler)), tuple(_load(unpickler))
-        volumes = dict(_load(unpickler))
+        volumes, candidates = dict(_load(unpickler)), tuple(_load(unpickler))
         outline: _Outline = _load_one(unpickler)
         for number in outline.forget:
             del self._types[number]
         if outline.problem is None:
             return None
         offers = self._as_before(outline.problem.offers)
-        return replace(
+        problem = replace(
             outline.problem, pods=pods, existing_nodes=existing_nodes, volumes=volumes, offers=offers
         )
+        if outline.around is None:
+            return problem
+        return replace(outline.around, problem=problem, candidates=candidates)
 
     def _as_before(self, offers: Iterable[PoolOffer]) -> tuple[PoolOffer, ...]:
         before, self._catalogues = self._catalogues, {}
@@ -139,7 +157,8 @@ class SolverGaveUp:
     """No plan: it was cancelled."""
 
 
-Answer: TypeAlias = PackingPlan | SolverFailure | SolverGaveUp
+Plan: TypeAlias = PackingPlan | ConsolidationPlan
+Answer: TypeAlias = Plan | SolverFailure | SolverGaveUp
 
 
 def write_plan(answer: Answer, stream: IO[bytes]) -> None:
@@ -149,11 +168,13 @@ def write_plan(answer: Answer, stream: IO[bytes]) -> None:
         OSError: the other end is closed.
     """
     pickler = _pickler(stream)
-    plan = answer if isinstance(answer, PackingPlan) else PackingPlan()
-    for part in _many_parts(plan):
-        _dump(part, pickler)
-    outline = replace(plan, claims=(), nominations={}, refused=(), classes=(), deferred=())
-    pickler.dump(outline if isinstance(answer, PackingPlan) else answer)
+    names = _MANY_PARTS.get(type(answer), ())
+    pickler.dump(names)
+    for name in names:
+        part = getattr(answer, name)
+        _dump(part.items() if isinstance(part, Mapping) else part, pickler)
+    outline: Any = answer
+    pickler.dump(replace(outline, **dict.fromkeys(names, ())) if names else outline)
     stream.flush()
 
 
@@ -164,24 +185,20 @@ def read_plan(stream: IO[bytes]) -> Answer:
         EOFError: the writer is gone.
     """
     unpickler = pickle.Unpickler(stream)  # noqa: S301 (our own process wrote it)
-    claims, nominations, refused, classes, deferred = (
-        tuple(_load(unpickler)) for _ in _many_parts(PackingPlan())
-    )
-    outline: Answer = _load_one(unpickler)
-    if not isinstance(outline, PackingPlan):
-        return outline
-    return replace(
-        outline,
-        claims=claims,
-        nominations=dict(nominations),
-        refused=refused,
-        classes=classes,
-        deferred=deferred,
-    )
+    names: tuple[str, ...] = _load_one(unpickler)
+    parts: dict[str, Any] = {name: tuple(_load(unpickler)) for name in names}
+    outline: Any = _load_one(unpickler)
+    if "nominations" in parts:
+        parts["nominations"] = dict(parts["nominations"])
+    answer: Answer = replace(outline, **parts) if names else outline
+    return answer
 
 
-def _many_parts(plan: PackingPlan) -> tuple[Iterable[Any], ...]:
-    return plan.claims, plan.nominations.items(), plan.refused, plan.classes, plan.deferred
+# What a plan has many of, by its class.
+_MANY_PARTS: Final[Mapping[type[Answer], tuple[str, ...]]] = {
+    PackingPlan: ("claims", "nominations", "refused", "classes", "deferred"),
+    ConsolidationPlan: ("moves", "staying"),
+}
 
 
 def _dump(part: Iterable[Any], pickler: pickle.Pickler, wanted: Callable[[], bool] = lambda: True) -> None:

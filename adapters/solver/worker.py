@@ -21,12 +21,14 @@ from treenail.adapters.solver.wire import (
     GIVE_UP,
     Answer,
     ProblemReader,
+    Question,
     SolverFailure,
     SolverGaveUp,
     write_plan,
 )
+from treenail.domain.packing.consolidation.consolidation_problem import ConsolidationProblem
+from treenail.domain.packing.consolidation.repack import repack
 from treenail.domain.packing.decide import decide
-from treenail.domain.packing.problem import Problem
 
 
 def main() -> None:
@@ -36,7 +38,7 @@ def main() -> None:
     signal.signal(GIVE_UP, desk.give_up)
     plans = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    problems: SimpleQueue[Problem | None] = SimpleQueue()
+    problems: SimpleQueue[Question | None] = SimpleQueue()
     Thread(target=_read, args=(sys.stdin.buffer, problems), daemon=True).start()
     while True:
         try:
@@ -45,7 +47,7 @@ def main() -> None:
             os._exit(0)
 
 
-def _read(stream: IO[bytes], problems: SimpleQueue[Problem | None]) -> None:
+def _read(stream: IO[bytes], problems: SimpleQueue[Question | None]) -> None:
     """Read problems also while one is being solved: so the end of the other process ends this one at once."""
     reader = ProblemReader(stream)
     try:
@@ -77,7 +79,7 @@ class _Desk:
             raise _GaveUp
         self._unwanted = True
 
-    def answer(self, problem: Problem | None) -> Answer:
+    def answer(self, problem: Question | None) -> Answer:
         """Return the answer to a problem; of one that was given up on its way (None), that it was."""
         if problem is None:
             return SolverGaveUp()
@@ -92,10 +94,10 @@ class _Desk:
         return answer
 
 
-def _solved(problem: Problem) -> Answer:
+def _solved(problem: Question) -> Answer:
     try:
         with uncollected():
-            return decide(problem)
+            return repack(problem) if isinstance(problem, ConsolidationProblem) else decide(problem)
     except Exception:  # noqa: BLE001 (the other process ends by it)
         return SolverFailure(format_exc())
 

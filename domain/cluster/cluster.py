@@ -29,6 +29,7 @@ from treenail.domain.cluster.node_loads import NodeLoads
 from treenail.domain.cluster.planning import Snapshot
 from treenail.domain.cluster.promise_upkeep import PromiseUpkeep
 from treenail.domain.cluster.promises import Promise, PromiseBook
+from treenail.domain.cluster.recent_changes import RecentChanges
 from treenail.domain.cluster.refused_pods import Help
 from treenail.domain.cluster.storage_book import Affected
 from treenail.domain.model.namespaces import Namespace
@@ -61,6 +62,7 @@ class ClusterModel:
             self.promises, self.objects, self.marks, self._recorder, lasts=promise_lasts
         )
         self._sight = FirstSight()
+        self.recent = RecentChanges()
 
     # --- facts
 
@@ -126,6 +128,7 @@ class ClusterModel:
         outdated = known is not None and thing.resource_version <= known.resource_version
         if outdated or self.objects.ended(thing):
             return
+        self.recent.thing(thing, known)
         match thing:
             case Pod():
                 self._see_pod(self._sight.date(thing, known, now, listed=listed), now)
@@ -158,6 +161,7 @@ class ClusterModel:
         lost = self.objects.store(kind).get(key)
         if isinstance(lost, Pod | Node | NodeClaim):
             self._sight.forget(lost.uid)
+        self.recent.thing_gone(lost)
         match kind:
             case Kind.POD:
                 self._lose_pod(key, now)
@@ -216,6 +220,7 @@ class ClusterModel:
 
     def _see_pod(self, pod: Pod, now: datetime) -> None:
         before = self.objects.pods.get(pod.uid)
+        self.recent.pod(self.revision, before, pod)
         self._recorder.changes.pods[pod.uid] = None
         for node in self.objects.put_pod(pod):
             self._recorder.node(node)
@@ -251,6 +256,7 @@ class ClusterModel:
         pod = self.objects.remove_pod(uid)
         if pod is None:
             return
+        self.recent.pod(self.revision, pod, None)
         self._recorder.changes.pods[uid] = None
         if pod.bound:
             self._recorder.node(pod.node_name)
@@ -262,6 +268,7 @@ class ClusterModel:
     # --- nodes and claims
 
     def _see_node(self, node: Node, now: datetime) -> None:
+        self.recent.node(self.revision, self.objects.nodes.get(node.name), node)
         before = self.objects.view_name(node.name) if node.name in self.objects.nodes else ""
         self.objects.put_node(node)
         if before and before != self.objects.view_name(node.name):
@@ -272,6 +279,7 @@ class ClusterModel:
 
     def _lose_node(self, name: str) -> None:
         view = self.objects.view_name(name)
+        self.recent.node(self.revision, self.objects.nodes.get(name), None)
         if self.objects.remove_node(name) is not None:
             self._node_left(view)
 
@@ -318,6 +326,9 @@ class ClusterModel:
             self._upkeep.end_at(name)
         elif view is not None and view.initialized:
             self._upkeep.came_ready(name, now)
+        if name in self.marks.for_disruption and view is not None and view.ending:
+            for pod in self.objects.pods_on(name):
+                self._upkeep.release(pod.uid, now)
         self._upkeep.check(name)
         self._recorder.view(name)
 
@@ -355,6 +366,7 @@ class ClusterModel:
 
     def keep(self, promise: Promise) -> None:
         """Make a promise, known to fit."""
+        self.recent.promise(self.revision, promise)
         self._upkeep.keep(promise)
 
     def expire_promises(self, now: datetime) -> None:

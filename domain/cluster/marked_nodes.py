@@ -38,9 +38,13 @@ class MarkedNodes:
         """Return whether the instance of a view ends, so that even protected pods lose it."""
         return view.name in self.instance_ending or (view.ending and machine_ends_at(view.claim) is not None)
 
-    def loses_its_node(self, pod: Pod) -> bool:
-        """Return whether a pod runs on an instance that ends: its new place is kept until it must go."""
+    def awaits_places(self, view: NodeView) -> bool:
+        """Return whether a view goes once all its pods have places that are ready, or stays after all."""
+        return view.name in self.for_disruption and not view.ending
+
+    def keeps_its_place(self, pod: Pod) -> bool:
+        """Return whether a pod's promise holds until the pod leaves: others of its node may still wait."""
         if not (pod.bound and pod.active):
             return False
         view = self._objects.view(self._objects.view_name(pod.node_name))
-        return view is not None and self.loses_pods(view)
+        return view is not None and (self.loses_pods(view) or self.awaits_places(view))

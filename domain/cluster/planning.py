@@ -8,11 +8,15 @@ from datetime import datetime
 
 from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.model.consolidated_claims import Origin
+from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.resources import Resources
+from treenail.domain.packing.consolidation.consolidation_plan import StayingNode
+from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, PoolTerms
 from treenail.domain.packing.plan import PackingPlan, RefusedClass
 from treenail.domain.packing.problem import ExistingNode, PoolOffer, VolumeNeeds
 from treenail.domain.packing.reasons import Refusal
@@ -44,11 +48,35 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidation:
+    """What is to be consolidated of a snapshot: see `ConsolidationProblem`.
+
+    `staying` are nodes that are no candidates, and why; `events` the reason of the event that says so, for
+    those of which people are told. `about` is what each node is known by, by name.
+    `state` stands for all that was looked at: while it is the same, there is no other answer. With
+    `urgent_only`, only a decision on pods that lose their machine ends the search for moves. With `whole`,
+    budgets do not bound what is looked for.
+    """
+
+    candidates: tuple[CandidateNode, ...]
+    terms: Mapping[str, PoolTerms] = field(default_factory=dict)
+    not_receiving: frozenset[str] = frozenset()
+    spot_to_spot: bool = False
+    staying: tuple[StayingNode, ...] = ()
+    events: Mapping[str, str] = field(default_factory=dict)
+    about: Mapping[str, tuple[ObjectRef, ...]] = field(default_factory=dict)
+    state: object = None
+    urgent_only: bool = False
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotTaken:
-    """A decision may be made, on this snapshot."""
+    """A decision may be made, on this snapshot; or, with a `consolidation`, a search for moves."""
 
     decision: Decision
     snapshot: Snapshot
+    consolidation: Consolidation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +88,16 @@ class PackRequested:
     offers: tuple[PoolOffer, ...]
     not_ready: tuple[Refusal, ...]
     selected_at: datetime
+    consolidation: Consolidation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanDecided:
-    """Where the pods of a snapshot should go. Nothing is done yet. Refusals name every pool."""
+    """Where the pods of a snapshot should go. Nothing is done yet. Refusals name every pool.
+
+    Of a consolidation move, `removed` are the nodes that go, `saves` is what the cluster costs less by it,
+    $/h, and `origins` what its claims are to say of that.
+    """
 
     decision: Decision
     snapshot: Snapshot
@@ -72,6 +105,9 @@ class PlanDecided:
     considered: tuple[str, ...]
     selected_at: datetime
     packed_at: datetime
+    removed: tuple[str, ...] = ()
+    saves: float = 0.0
+    origins: tuple[Origin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

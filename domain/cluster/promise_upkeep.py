@@ -113,7 +113,16 @@ class PromiseUpkeep:
 
     def _is_kept(self, promise: Promise) -> bool:
         pod = self._objects.pods.get(promise.pod)
-        return pod is not None and self._marks.loses_its_node(pod)
+        return pod is not None and self._marks.keeps_its_place(pod)
+
+    def release(self, uid: str, now: datetime) -> None:
+        """Let a promise on a ready node expire that held until the pod's own node was sure to go."""
+        promise = self._promises.of(uid)
+        view = self._objects.view(promise.target) if promise is not None else None
+        if promise is None or view is None or not view.initialized or promise.expires_at is not None:
+            return
+        if not self._is_kept(promise):
+            self._promises.renew(promise, expires_at=now + self._lasts)
 
     def expire(self, now: datetime) -> None:
         """End the promises whose time is over.

@@ -11,7 +11,9 @@ from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.disruption.budgets import BudgetBook
 from treenail.domain.disruption.disruption import PoolChanged
 from treenail.domain.disruption.disruption_candidates import DisruptionCandidate
+from treenail.domain.disruption.move_validity import outdated
 from treenail.domain.disruption.objections import CHANGED, objection
+from treenail.domain.model.causes import Cause
 from treenail.domain.model.pods import Pod
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.scheduling.revalidation import Held, what_holds
@@ -53,7 +55,7 @@ def _against(
 ) -> dict[DisruptionCandidate, str]:
     """Return what speaks against departures, but for places."""
     against: dict[DisruptionCandidate, str] = {}
-    book = _budgets(model) if disruption_candidates else BudgetBook()
+    book = budgets_at_present(model) if disruption_candidates else BudgetBook()
     for one in disruption_candidates:
         why = _objection(model, one, now)
         if why is None and not book.take(replace(one.proposal, candidates=one.names, together=True), now):
@@ -66,12 +68,15 @@ def _against(
 def _objection(model: ClusterModel, one: DisruptionCandidate, now: datetime) -> str | None:
     said = (objection(model, name, one.proposal, now) for name in one.names)
     why = next((why for why in said if why is not None), None)
+    planned = one.proposal.planned
+    if why is None and planned is not None and one.proposal.cause is Cause.UNDERUTILIZED:
+        why = outdated(model, planned, one.names)
     views = (model.objects.view(name) for name in one.names)
     named = all(view is not None and view.pool in one.allowed.budgets for view in views)
     return why if why is not None or named else CHANGED
 
 
-def _budgets(model: ClusterModel) -> BudgetBook:
+def budgets_at_present(model: ClusterModel) -> BudgetBook:
     """Return the budgets at this revision, with all leaving nodes counted."""
     book = BudgetBook()
     for pool in model.objects.pools.values():

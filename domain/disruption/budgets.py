@@ -7,7 +7,7 @@ from datetime import datetime
 
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import DisruptionProposed, PoolChanged, allowed_disruptions
-from treenail.domain.model.causes import BUDGETED
+from treenail.domain.model.causes import BUDGETED, Cause
 from treenail.domain.model.cordons import marked
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import INSTANCE_TERMINATING, NodeClaim, holds
@@ -90,6 +90,14 @@ class BudgetBook:
         if allowed is None:
             return None
         return allowed - sum(1 for name in there if name in self._unready or name in self._taken)
+
+    def left(self, pool: str, cause: Cause, now: datetime) -> int | None:
+        """Return how many more nodes of a pool may be disrupted now for a cause; None is no limit."""
+        known, reason = self._pools.get(pool), BUDGETED.get(cause)
+        if known is None or reason is None:
+            return None
+        left = self._left(known, reason, now)
+        return None if left is None else max(0, left)
 
     def pools_of(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the pools whose budgets these nodes count against, by name."""

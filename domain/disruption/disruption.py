@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
 from typing import Final
@@ -52,6 +52,8 @@ class PoolChanged:
 class DisruptionProposed:
     """A pool's disruptor would give these nodes back, of its own pool or of others.
 
+    The Consolidator proposes for no `pool`, "".
+
     With `forceful`, nobody is asked. With `together`, it is all of them or none. `planned` is where their
     pods would go, and what would be bought for them, where that is known already; else it is decided when
     budgets allow it.
@@ -99,12 +101,22 @@ class DisruptionBlocked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisruptNodes:
-    """Give these nodes back; with `replaced_first`, once all their pods have other places, or not at all."""
+    """Give these nodes back; with `replaced_first`, once all their pods have other places, or not at all.
+
+    Of a consolidation, `bought` is how many nodes are bought for it, and `policies` are those of the pools,
+    by name.
+    """
 
     nodes: tuple[NodeView, ...]
     cause: Cause
     replaced_first: bool = False
     decided_at: datetime
+    bought: int = 0
+    policies: Mapping[str, str] = field(default_factory=dict)
+
+    def decision_labels(self) -> dict[str, str]:
+        """Return the labels of the metrics that count decisions, as Karpenter fills them."""
+        return decision_labels(self.cause, len(self.nodes), bought=self.bought)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,15 +171,29 @@ class DisruptionEnded:
     name: str
 
 
-def disrupted_labels(claim: NodeClaim, cause: Cause) -> dict[str, str]:
-    """Return the labels of the metric that counts claims we began to give back."""
+def decision_labels(cause: Cause, nodes: int, *, bought: int) -> dict[str, str]:
+    """Return the labels of metrics that count decisions on so many nodes, which others are bought for."""
+    kind = "single" if nodes == 1 else "multi"
+    types = {Cause.EMPTY: "empty", Cause.UNDERUTILIZED: kind}
+    return {
+        "decision": "replace" if bought else "delete",
+        "reason": cause.value,
+        "consolidation_type": types.get(cause, ""),
+    }
+
+
+def disrupted_labels(claim: NodeClaim, cause: Cause, policy: str = "") -> dict[str, str]:
+    """Return the labels of the metric that counts claims we began to give back.
+
+    `policy` is that of the pool, where it is a consolidation.
+    """
     grace = claim.termination_grace_period
     mode = "graceful" if grace is None else "eventual" if grace > timedelta(0) else "forceful"
     return {
         "reason": cause.value,
         "nodepool": claim.pool,
         "capacity_type": claim.capacity_type,
-        "consolidation_policy": "",
+        "consolidation_policy": policy,
         "termination_mode": mode,
     }
 

@@ -49,6 +49,11 @@ class DisruptionCandidates:
         return frozenset(name for one in chain(self._waiting, self._planned, brought) for name in one.names)
 
     @property
+    def to_be_planned(self) -> bool:
+        """Whether a decision is to be made, or is made, on some of these."""
+        return bool(self._waiting or self._planned)
+
+    @property
     def waiting(self) -> tuple[str, ...]:
         """The nodes that no decision is made on yet."""
         return tuple(name for one in self._waiting for name in one.names)

@@ -11,6 +11,7 @@ class Cause(StrEnum):
     EMPTY = "empty"
     EXPIRED = "expired"
     DRIFTED = "drifted"
+    UNDERUTILIZED = "underutilized"
     SPOT_INTERRUPTED = "spot_interrupted"
     SCHEDULED_CHANGE = "scheduled_change"
     INSTANCE_STOPPED = "instance_stopped"
@@ -35,11 +36,16 @@ BUDGETED: dict[Cause, str] = {
     Cause.EMPTY: "Empty",
     Cause.EXPIRED: "Expired",
     Cause.DRIFTED: "Drifted",
+    Cause.UNDERUTILIZED: "Underutilized",
 }
 
 
 # Those for which nodes are replaced: other places for their pods are decided on first.
-REPLACED: frozenset[Cause] = frozenset({Cause.EXPIRED, Cause.DRIFTED})
+REPLACED: frozenset[Cause] = frozenset({Cause.EXPIRED, Cause.DRIFTED, Cause.UNDERUTILIZED})
+
+
+# Those that Karpenter calls consolidation.
+CONSOLIDATION: frozenset[Cause] = frozenset({Cause.EMPTY, Cause.UNDERUTILIZED})
 
 
 # Those that EC2 tells of our own terminations too.

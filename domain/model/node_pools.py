@@ -55,6 +55,11 @@ class ConsolidationPolicy(StrEnum):
     WHEN_EMPTY_OR_UNDERUTILIZED = "WhenEmptyOrUnderutilized"
     BALANCED = "Balanced"
 
+    @property
+    def written(self) -> str:
+        """The policy as labels of metrics have it: when_empty."""
+        return self.name.lower()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disruption:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided
 from treenail.domain.cluster.promises import Promise
+from treenail.domain.model.consolidated_claims import write_origins
 from treenail.domain.model.event_subjects import place_name
 from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.model.pods import Pod
@@ -71,9 +72,10 @@ class _Committer:
         self._now = now
         self._promise_lasts = promise_lasts
         self._stamps: dict[str, dict[str, str]] = {}
+        self._origins = write_origins(decided.origins)
 
     def nominate(self, pod: Pod, target: str) -> None:
-        there = self._model.objects.ready(target) and not self._model.marks.loses_its_node(pod)
+        there = self._model.objects.ready(target) and not self._model.marks.keeps_its_place(pod)
         self._promise(pod, target, expires_at=self._now + self._promise_lasts if there else None)
 
     def make(self, held: HeldClaim) -> NodeClaim:
@@ -90,7 +92,7 @@ class _Committer:
         )
         if pool.name not in self._stamps:  # alike for all claims of a pool, and there may be a thousand
             self._stamps[pool.name] = claim_stamps(pool, node_class)
-        claim = replace(made, annotations={**made.annotations, **self._stamps[pool.name]})
+        claim = replace(made, annotations={**made.annotations, **self._stamps[pool.name], **self._origins})
         self._model.add_claim(claim)
         for pod in held.pods:
             self._promise(pod, claim.name, expires_at=None)

@@ -46,6 +46,11 @@ class DecisionQueue:
         """Whether a decision is being made."""
         return self._open is not None
 
+    @property
+    def idle(self) -> bool:
+        """Whether no decision is being made, or is to be made next."""
+        return self._open is None and self._urgent is None and self._usual is None
+
     def add(self, decision: Decision) -> None:
         """Have a decision made next; one of its kind that waits already is made with it."""
         if decision.urgent:

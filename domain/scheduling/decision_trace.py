@@ -40,7 +40,7 @@ def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime)
     )
     decide = Span(
         context=root,
-        name="decide",
+        name="consolidate" if decided.removed else "decide",
         kind=SpanKind.INTERNAL,
         start=decision.opened_at,
         end=at,
@@ -51,6 +51,7 @@ def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime)
             "treenail.nominations": len(committed.nominations),
             "treenail.refused": len(committed.refused),
             **_reasons(committed),
+            **_moved(decided),
         },
     )
     return (*phases, decide)
@@ -69,7 +70,21 @@ def _packed(decided: PlanDecided) -> dict[str, Attribute]:
         "treenail.whole_cost_usd_hour": round(plan.whole_cost, 6),
         "treenail.whole_lower_bound_usd_hour": round(plan.whole_lower_bound, 6),
         "treenail.exhausted": plan.exhausted,
+        **_moved(decided),
         **({"treenail.problems": plan.problems} if plan.problems else {}),
+    }
+
+
+def _moved(decided: PlanDecided) -> dict[str, Attribute]:
+    """Return what a consolidation move takes away, and what that costs before and after, in $/h."""
+    if not decided.removed:
+        return {}
+    after = decided.plan.whole_cost
+    return {
+        "treenail.removed": decided.removed,
+        "treenail.cost_before_usd_hour": round(after + decided.saves, 6),
+        "treenail.cost_after_usd_hour": round(after, 6),
+        "treenail.saves_usd_hour": round(decided.saves, 6),
     }
 
 

@@ -148,6 +148,38 @@ DISRUPTION_DECISIONS: Final = _counter(
     "Decisions to give nodes back, by what was decided and why.",
     *("decision", "reason", "consolidation_type"),
 )
+DISRUPTION_EVALUATION_DURATION: Final = _seconds(
+    "karpenter_voluntary_disruption_decision_evaluation_duration_seconds",
+    "How long it took to find out which nodes may be given back.",
+    *("reason", "consolidation_type"),
+)
+DISRUPTION_ELIGIBLE_NODES: Final = _gauge(
+    "karpenter_voluntary_disruption_eligible_nodes", "Nodes that may be given back, by why.", "reason"
+)
+DISRUPTION_FAILED_VALIDATIONS: Final = _counter(
+    "karpenter_voluntary_disruption_failed_validations_total",
+    "Nodes that were to be consolidated and stay, as the cluster changed before the move was made.",
+    "consolidation_type",
+)
+DISRUPTION_QUEUE_FAILURES: Final = _counter(
+    "karpenter_voluntary_disruption_queue_failures_total",
+    "Moves that were begun and taken back.",
+    *("decision", "reason", "consolidation_type"),
+)
+CONSOLIDATION_MOVES: Final = _counter(
+    "karpenter_consolidation_moves_total",
+    "Consolidation moves found, by whether they are made (approved), and the pool of their nodes.",
+    *("decision", "nodepool", "policy"),
+)
+CONSOLIDATION_SAVED: Final = _counter(
+    "treenail_consolidation_saved_dollars_per_hour_total",
+    "What moves that began save together, in dollars per hour, by the pool of the nodes that go.",
+    "nodepool",
+)
+CONSOLIDATION_LOOPS: Final = _counter(
+    "treenail_consolidation_loops_total",
+    "Moves that were not made as they would have undone one of the last six hours.",
+)
 
 DRIFT_HELD_BACK: Final = _counter(
     "treenail_drift_held_back_total",

@@ -183,6 +183,10 @@ def _settle(facts: Facts) -> datetime | None:
     return facts.settled_at if facts.now < facts.settled_at else None
 
 
+def _open_where_withdrawn(facts: Facts) -> Abandon | None:
+    return _open(facts) if facts.leaving.withdrawn and facts.leaving.may_stay and facts.may_reopen else None
+
+
 def _await_places(facts: Facts) -> datetime | Abandon | None:
     if not facts.leaving.replaced_first or not facts.may_reopen:
         return None
@@ -297,6 +301,7 @@ TABLE: Final = (
     ),
     Row(_S.CORDONED, "it was to go as empty, and is not", _open_where_used, _S.STAYS),
     Row(_S.CORDONED, "it was to go as empty, and pods may show up", _settle_empty, _S.CORDONED),
+    Row(_S.CORDONED, "its consolidation was withdrawn", _open_where_withdrawn, _S.STAYS),
     Row(_S.CORDONED, "its pods have no ready places yet, or not in time", _await_places, _S.STAYS),
     Row(_S.CORDONED, "otherwise", _delete_claim, _S.DELETED),
     Row(_S.DELETED, "it was launched", lambda f: f.unclaimed or f.claim.launched, _S.CLEARING),

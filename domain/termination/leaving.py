@@ -34,6 +34,9 @@ class Leaving:
     ends_at: datetime | None = None
     forced: bool = True
     replaced_first: bool = False
+    # That it stays after all, and why; of a consolidation, the policy of its pool.
+    withdrawn: str = ""
+    policy: str = ""
     began_at: datetime
     # When it was told why it goes, or when its machine does, if that was later.
     noticed_at: datetime | None = None
@@ -152,8 +155,10 @@ class Leaving:
         self.places = {**ready, **places}
 
 
-def why_it_stays(cause: Cause) -> str:
+def why_it_stays(cause: Cause, withdrawn: str = "") -> str:
     """Return, for a log line, why a node stays after all that was to go because of `cause`."""
+    if withdrawn:
+        return f"node stays: {withdrawn}"
     if cause is Cause.EMPTY:
         return "node is not empty any more"
     return "not all pods of the node have other places"

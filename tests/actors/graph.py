@@ -12,6 +12,7 @@ from treenail.actors.batcher import Batcher
 from treenail.actors.budget_arbiter import BudgetArbiter
 from treenail.actors.cluster_state.cluster_state import ClusterState
 from treenail.actors.cluster_state.subscribers import Subscribers
+from treenail.actors.consolidator import Consolidator
 from treenail.actors.disruptor import Disruptor
 from treenail.actors.drift_inspector import DriftInspector
 from treenail.actors.early_binder import EarlyBinder
@@ -56,6 +57,7 @@ ACTORS: tuple[type[DomainActor[Any]], ...] = (
     NodeRepairer,
     TerminationActor,
     Disruptor,
+    Consolidator,
     BudgetArbiter,
 )
 
@@ -77,6 +79,7 @@ ROLES = {
     "termination": "TerminationActor",
     "arbiter": "BudgetArbiter",
     "disruptor": "Disruptor",
+    "consolidator": "Consolidator",
     "early_binder": "EarlyBinder",
     "tagger": "InstanceTagger",
     "listener": "InterruptionListener",

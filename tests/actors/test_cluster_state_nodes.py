@@ -253,7 +253,7 @@ def test_an_empty_node_is_given_up_when_it_still_is_empty() -> None:
     allow(stage, "c1")
 
     assert stage.arbiter.of(DisruptNodes) == [
-        DisruptNodes(nodes=(view(),), cause=Cause.EMPTY, decided_at=START)
+        DisruptNodes(nodes=(view(),), cause=Cause.EMPTY, decided_at=START, policies={"default": "when_empty"})
     ]
     assert [r.name for r in stage.model.snapshot(START).existing_nodes if r.open] == []
     assert stage.disruptor.of(NodeEmptied)[-1].since is None

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.actors.cluster_rig import IN_USE, LASTS, Knowing
+from tests.actors.cluster_rig import IN_USE, Knowing
 from tests.builders import (
     START,
     bound_pod,
@@ -256,7 +256,8 @@ def test_nodes_of_several_pools_go_together_or_not_at_all() -> None:
 
     propose(p1="c2", p2="c2")
     assert disrupted(stage) == [["c1", "x1"]]
-    assert {p.expires_at for p in stage.model.promises.at("c2")} == {START + LASTS}
+    # As long as one may wait for places of others.
+    assert {p.expires_at for p in stage.model.promises.at("c2")} == {None}
 
 
 @pytest.mark.parametrize("how", ["considered", "kept"])

@@ -8,10 +8,13 @@ from tests.actors.stage import Stage
 from tests.builders import START, at, decision, node_pool, pending_pod, planned_claim, spec
 from tests.probes import Probe
 from treenail.actors.packer import Packer
+from treenail.actors.runtime.base import Runtime
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.cluster.planning import PackRequested, PlanDecided, Snapshot
 from treenail.domain.model.errors import UnavailableError
 from treenail.domain.model.resources import Resources
+from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan
+from treenail.domain.packing.consolidation.consolidation_problem import ConsolidationProblem
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
 from treenail.domain.packing.problem import (
     ExistingNode,
@@ -36,14 +39,19 @@ class StubSolver:
 
     def __init__(self, answer: Callable[[], PackingPlan]) -> None:
         self.problems: list[Problem] = []
-        self.cancelled: list[Problem] = []
+        self.searched: list[ConsolidationProblem] = []
+        self.cancelled: list[Problem | ConsolidationProblem] = []
         self._answer = answer
 
     def solve(self, problem: Problem) -> PackingPlan:
         self.problems.append(problem)
         return self._answer()
 
-    def cancel(self, problem: Problem) -> None:
+    def consolidate(self, problem: ConsolidationProblem) -> ConsolidationPlan:
+        self.searched.append(problem)
+        return ConsolidationPlan(cost=1.0)
+
+    def cancel(self, problem: Problem | ConsolidationProblem) -> None:
         self.cancelled.append(problem)
 
 
@@ -65,10 +73,22 @@ def request(*not_ready: Refusal) -> PackRequested:
     )
 
 
+def packer(runtime: Runtime, cluster: Probe, solver: StubSolver, consolidator: Probe | None = None) -> Packer:
+    return Packer(
+        runtime,
+        cluster=cluster,
+        consolidator=consolidator or Probe(),
+        solver=solver,
+        settings=SETTINGS,
+    )
+
+
 def packed(answer: Callable[[], PackingPlan], *not_ready: Refusal) -> tuple[Stage, StubSolver, PlanDecided]:
     stage, cluster, solver = Stage(), Probe(), StubSolver(answer)
     actor: Any = stage.host(
-        lambda runtime: Packer(runtime, cluster=cluster, solver=solver, settings=SETTINGS)
+        lambda runtime: Packer(
+            runtime, cluster=cluster, consolidator=Probe(), solver=solver, settings=SETTINGS
+        )
     )
     actor.tell(request(*not_ready))
     stage.run(1)
@@ -79,7 +99,9 @@ def packed(answer: Callable[[], PackingPlan], *not_ready: Refusal) -> tuple[Stag
 def test_an_urgent_request_ends_what_is_being_packed_and_no_other_does() -> None:
     stage, cluster, solver = Stage(), Probe(), StubSolver(PackingPlan)
     actor: Any = stage.host(
-        lambda runtime: Packer(runtime, cluster=cluster, solver=solver, settings=SETTINGS)
+        lambda runtime: Packer(
+            runtime, cluster=cluster, consolidator=Probe(), solver=solver, settings=SETTINGS
+        )
     )
     usual, other = request(), request()
     urgent = replace(usual, decision=decision("d2", urgent="spot_interrupted"))
@@ -195,7 +217,9 @@ def test_what_went_wrong_without_harm_to_the_plan_is_logged() -> None:
 def test_solves_are_made_one_after_the_other() -> None:
     stage, cluster, solver = Stage(), Probe(), StubSolver(PackingPlan)
     actor: Any = stage.host(
-        lambda runtime: Packer(runtime, cluster=cluster, solver=solver, settings=SETTINGS)
+        lambda runtime: Packer(
+            runtime, cluster=cluster, consolidator=Probe(), solver=solver, settings=SETTINGS
+        )
     )
 
     actor.tell(request())

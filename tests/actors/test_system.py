@@ -17,6 +17,8 @@ from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.lifecycle.lifecycle import NodeInitialized, NodeRegistered
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import UNREGISTERED
+from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan
+from treenail.domain.packing.consolidation.consolidation_problem import ConsolidationProblem
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
 
@@ -29,7 +31,11 @@ class OneNode:
         claim = replace(planned_claim(*uids), instance_types=("m5.large",))
         return PackingPlan(claims=(claim,))
 
-    def cancel(self, problem: Problem) -> None:
+    def consolidate(self, problem: ConsolidationProblem) -> ConsolidationPlan:
+        """Nothing is consolidated."""
+        return ConsolidationPlan(cost=float(len(problem.candidates)))
+
+    def cancel(self, problem: Problem | ConsolidationProblem) -> None:
         """Nothing takes any time here."""
 
 

@@ -42,6 +42,8 @@ from treenail.domain.model.patches import NodePatch
 from treenail.domain.model.pods import Owner, Pod, PodSpec
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.runtime import Ref
+from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan
+from treenail.domain.packing.consolidation.consolidation_problem import ConsolidationProblem
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
 from treenail.domain.telemetry import metrics
@@ -196,7 +198,10 @@ class TimedSolver:
         self.ended.set()
         return plan
 
-    def cancel(self, problem: Problem) -> None:
+    def consolidate(self, problem: ConsolidationProblem) -> ConsolidationPlan:
+        return self.solver.consolidate(problem)
+
+    def cancel(self, problem: Problem | ConsolidationProblem) -> None:
         self.solver.cancel(problem)
 
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import TypeVar
 
 import pytest
 
@@ -24,6 +25,7 @@ from treenail.adapters.solver.wire import (
     Answer,
     ProblemReader,
     ProblemWriter,
+    Question,
     SolverFailure,
     SolverGaveUp,
     read_plan,
@@ -32,8 +34,16 @@ from treenail.adapters.solver.wire import (
 from treenail.domain.model.pods import Owner
 from treenail.domain.model.requirements import Operator
 from treenail.domain.model.taints import Effect, Taint
+from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan, Move, StayingNode
+from treenail.domain.packing.consolidation.consolidation_problem import (
+    CandidateNode,
+    ConsolidationProblem,
+    PoolTerms,
+)
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import Packing, PackingSettings, Problem, Resident, VolumeNeeds
+
+Q = TypeVar("Q", Problem, ConsolidationProblem)
 
 RESIDENT = Resident(namespace="default", labels=(("app", "web"),))
 TAINT = Taint(key="a", value="b", effect=Effect.NO_EXECUTE)
@@ -85,12 +95,12 @@ class Line:
         self._writer = ProblemWriter(self._stream)
         self._reader = ProblemReader(self._stream)
 
-    def carry(self, one: Problem) -> Problem:
+    def carry(self, one: Q) -> Q:
         arrived = self.carry_while(lambda: True, one)
-        assert arrived is not None
+        assert isinstance(arrived, type(one))
         return arrived
 
-    def carry_while(self, wanted: Callable[[], bool], one: Problem) -> Problem | None:
+    def carry_while(self, wanted: Callable[[], bool], one: Question) -> Question | None:
         self._stream.seek(0)
         self._stream.truncate()
         self.whole = self._writer.write(one, wanted)
@@ -108,6 +118,35 @@ def carried(answer: Answer) -> Answer:
     write_plan(answer, stream)
     stream.seek(0)
     return read_plan(stream)
+
+
+def test_what_is_to_be_consolidated_arrives_as_it_was() -> None:
+    candidates = tuple(
+        CandidateNode(name=f"node-{i}", pool="default", pods=(f"web-{i}",), price=0.1) for i in range(250)
+    )
+    terms = {"default": PoolTerms(payback=timedelta(hours=2), allowed=3)}
+    one = ConsolidationProblem(
+        problem=eventful(),
+        candidates=candidates,
+        terms=terms,
+        not_receiving=frozenset(["node-1"]),
+        spot_to_spot=True,
+    )
+    line = Line()
+
+    assert line.carry(one) == one
+    # A problem of pods comes through the same pipe, before and after.
+    assert line.carry(one.problem) == one.problem
+    assert line.carry(one) == one
+
+
+def test_a_consolidation_plan_arrives_as_it_was() -> None:
+    claim = pack(eventful()).claims[0]
+    moves = tuple(Move(removed=(f"node-{i}",), claims=(claim,), saves=0.1) for i in range(120))
+    staying = (StayingNode(name="node-0", why="it takes pods of nodes that go", would_save=0.2),)
+    plan = ConsolidationPlan(moves=moves, staying=staying, cost=2.0, cost_after=1.0, cut_short=True)
+
+    assert carried(plan) == plan
 
 
 def test_a_problem_arrives_as_it_was() -> None:

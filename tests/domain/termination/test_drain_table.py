@@ -182,6 +182,7 @@ EVENTS: dict[str, Callable[[Drain], object]] = {
     "the kubelet is lost": lambda d: d.of_node(conditions=(Condition(type=READY, status=Status.UNKNOWN),)),
     "EC2 takes the machine": lambda d: setattr(d, "machine", False),
     "EC2 warns": lambda d: setattr(d.leaving, "ends_at", d.now + timedelta(minutes=2)),
+    "its move is withdrawn": lambda d: setattr(d.leaving, "withdrawn", "it costs more than planned"),
     "somebody insists": lambda d: d.leaving.insist(Cause.SPOT_INTERRUPTED),
     "volumes are told of": lambda d: setattr(d.leaving, "volumes", {pod.uid: ("pv-1",) for pod in d.pods}),
     "its call bought something": lambda d: setattr(d, "bought", True),

@@ -1,0 +1,127 @@
+"""Consolidation as ClusterState sees it: snapshots for passes, and accepted moves that do not work out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from treenail.actors.cluster_state.refused_pod_retries import RefusedPodRetries
+from treenail.actors.runtime.base import Runtime
+from treenail.domain.cluster.batch_window import Decision
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.consolidating import ConsolidationPostponed, ConsolidationWanted, MoveWithdrawn
+from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, SnapshotTaken
+from treenail.domain.disruption.consolidation_pass import ConsolidationRules, consolidation_pass
+from treenail.domain.disruption.disruption import DisruptNodes, decision_labels
+from treenail.domain.disruption.move_history import MoveHistory
+from treenail.domain.disruption.moves_under_way import MovesUnderWay
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.runtime import Ref
+from treenail.domain.telemetry import metrics
+
+_PODS_WAIT: Final = "pods wait for a decision"
+
+
+class ConsolidationMoves:
+    """The part of the cluster state that serves the Consolidator, and follows the moves it proposed.
+
+    Owns the moves under way. Tells the `selector` of snapshots for a pass, the `consolidator` why there is
+    none, and the `termination` which nodes stay after all.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        model: ClusterModel,
+        retries: RefusedPodRetries,
+        rules: ConsolidationRules,
+        *,
+        selector: Ref[SnapshotTaken],
+        consolidator: Ref[ConsolidationPostponed],
+        termination: Ref[MoveWithdrawn],
+    ) -> None:
+        self._runtime = runtime
+        self._model = model
+        self._retries = retries
+        self._rules = rules
+        self._selector = selector
+        self._consolidator = consolidator
+        self._termination = termination
+        self._moves = MovesUnderWay(model)
+        self.history = MoveHistory()
+
+    def serve(self, wanted: ConsolidationWanted, now: datetime, *, busy: bool) -> None:
+        """Give a snapshot for a pass, unless pods are decided on, or there is nothing to be found."""
+        if busy or self.pods_wait():
+            self._consolidator.tell(ConsolidationPostponed(busy=True))
+            return
+        found = consolidation_pass(
+            self._model, self._rules, self.history, now, urgent_only=wanted.urgent_only
+        )
+        if not found.candidates or found.state == wanted.fruitless:
+            self._consolidator.tell(ConsolidationPostponed(consolidation=found))
+            return
+        names = frozenset(one.name for one in found.candidates)
+        snapshot = self._retries.without_refused(
+            self._model.snapshot(now, movable=names), self._runtime.timers.monotonic()
+        )
+        decision = Decision(id=self._runtime.dice.token(), opened_at=now, closed_at=now, pods=0)
+        self._selector.tell(SnapshotTaken(decision=decision, snapshot=snapshot, consolidation=found))
+
+    def held(self, planned: PlanDecided, now: datetime, *, busy: bool) -> str | None:
+        """Return why a move is not to be made now: pods may need the room, or it undoes a recent one."""
+        if busy or self.pods_wait():
+            return _PODS_WAIT
+        known, loops = self._model.objects.claims, self.history.loops
+        removed = [known[name] for name in planned.removed if name in known]
+        why = self.history.undoes(removed, planned.plan.claims, now)
+        if self.history.loops > loops:
+            self._runtime.telemetry.count(metrics.CONSOLIDATION_LOOPS.name, self.history.loops - loops)
+        return why
+
+    def pods_wait(self) -> bool:
+        """Return whether pods wait for a decision: those that were refused do not until they are retried."""
+        model, now = self._model, self._runtime.timers.monotonic()
+        return any(
+            model.waiting(uid) and not self._retries.held(uid, now) for uid in model.objects.provisionable
+        )
+
+    def with_origins(self, decided: PlanDecided, now: datetime) -> PlanDecided:
+        """Return a move with what the claims made for it are to say of why they were bought."""
+        if not decided.removed or not decided.plan.claims:
+            return decided
+        known = self._model.objects.claims
+        removed = [known[name] for name in decided.removed if name in known]
+        share = decided.saves / len(decided.plan.claims)
+        return replace(decided, origins=self.history.origins(removed, share, now))
+
+    def begin(self, decided: PlanDecided, committed: PlanCommitted, orders: Iterable[DisruptNodes]) -> None:
+        """Follow a move that was accepted."""
+        for order in orders:
+            if order.cause is Cause.UNDERUTILIZED:
+                self._moves.begin(decided, committed, (view.name for view in order.nodes))
+                self._count_saving(decided.saves, order)
+                for claim in committed.claims:
+                    self.history.bought(claim.name, decided.origins)
+
+    def _count_saving(self, saves: float, order: DisruptNodes) -> None:
+        """Count what a move saves with the pools of its nodes, in equal shares."""
+        share = max(0.0, saves) / len(order.nodes)
+        for view in order.nodes:
+            self._runtime.telemetry.count(metrics.CONSOLIDATION_SAVED.name, share, nodepool=view.pool)
+
+    def follow(self, changed: Iterable[str], now: datetime) -> tuple[DisruptNodes, ...]:
+        """Take back the moves that do not work out; return orders to give back what was bought for them."""
+        names = tuple(changed)
+        for move, nodes, why in tuple(self._moves.withdrawn(names)):
+            of_move = decision_labels(Cause.UNDERUTILIZED, len(move.nodes), bought=len(move.claims))
+            for name in nodes:
+                self._model.unmark(name)
+            self._termination.tell(MoveWithdrawn(names=nodes, why=why))
+            self._runtime.telemetry.count(metrics.DISRUPTION_QUEUE_FAILURES.name, **of_move)
+        views = self._moves.unneeded(names)
+        for view in views:
+            self._model.mark_for_disruption(view.name)
+        return (DisruptNodes(nodes=views, cause=Cause.EMPTY, decided_at=now),) if views else ()

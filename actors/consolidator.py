@@ -1,0 +1,189 @@
+"""Consolidator: proposes moves that let the cluster run on nodes that cost less."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias, assert_never
+
+from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.publishing import ToldLately, publish
+from treenail.domain.cluster.consolidating import (
+    ConsolidationPlanned,
+    ConsolidationPostponed,
+    ConsolidationWanted,
+)
+from treenail.domain.cluster.planning import Consolidation
+from treenail.domain.disruption.consolidation_pass import ConsolidationRules
+from treenail.domain.disruption.disruption import DisruptionProposed, DisruptionRefused, decision_labels
+from treenail.domain.disruption.move_proposals import ProposedMoves, proposal_of
+from treenail.domain.explain.consolidation_events import (
+    About,
+    candidate,
+    no_candidates,
+    rejected,
+    unconsolidatable,
+)
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.events import ClusterEvent
+from treenail.domain.model.runtime import Ref
+from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan, Move
+from treenail.domain.ports import ClusterWriter
+from treenail.domain.telemetry import metrics
+
+_LOOK_SECONDS: Final = 10.0
+_LONGEST_PAUSE: Final = 300.0
+# What was asked and never answered is asked again.
+_ANSWERED_SECONDS: Final = 300.0
+# A state that gave nothing is looked at again after so long: prices change, too.
+_FRUITLESS_LASTS: Final = timedelta(minutes=5)
+# Passes that were ended for decisions in a row, until only urgent ones may end the next.
+_MOST_CANCELLED: Final = 3
+_TOLD_SECONDS: Final = 900.0
+_MOST_EVENTS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Private timer tick: something may be gained by now."""
+
+
+ConsolidatorInbox: TypeAlias = ConsolidationPostponed | ConsolidationPlanned | DisruptionRefused | _Look
+
+
+class Consolidator(DomainActor[ConsolidatorInbox]):
+    """Ask for a consolidation plan of the whole cluster every ten seconds, and propose its moves in order.
+
+    While nothing has changed since a plan without moves, nothing is planned. A plan gives way to a decision
+    on pods; it is asked for again after 10 s, 20 and 40, and then only urgent decisions end it. Owns what was
+    proposed lately. Tells the cluster state `ConsolidationWanted` and `DisruptionProposed`.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        *,
+        cluster: Ref[ConsolidationWanted | DisruptionProposed],
+        writer: ClusterWriter,
+        rules: ConsolidationRules,
+    ) -> None:
+        super().__init__(runtime)
+        self._cluster = cluster
+        self._writer = writer
+        self._acting = rules.acting
+        self._proposed = ProposedMoves()
+        self._told = ToldLately(runtime.timers.monotonic, seconds=_TOLD_SECONDS)
+        self._cancelled = 0
+        self._fruitless: tuple[object, datetime] | None = None
+        # The moves that were proposed last, and what their nodes are known by.
+        self._moves: dict[tuple[str, ...], tuple[Move, About]] = {}
+
+    def begin(self) -> None:
+        self._look_after(_LOOK_SECONDS)
+
+    def handle(self, message: ConsolidatorInbox) -> None:
+        match message:
+            case _Look():
+                self._ask()
+            case ConsolidationPostponed():
+                if message.consolidation is not None:
+                    self._report(message.consolidation)
+                self._look_after(_LOOK_SECONDS)
+            case ConsolidationPlanned():
+                self._take(message)
+            case DisruptionRefused():
+                self._refused(message)
+            case _:
+                assert_never(message)
+
+    def _look_after(self, seconds: float) -> None:
+        self.later("look", _Look(), seconds=seconds)
+
+    def _ask(self) -> None:
+        self._look_after(_ANSWERED_SECONDS)
+        state, until = self._fruitless or (None, self._timers.now())
+        fruitless = state if self._timers.now() < until else None
+        urgent_only = self._cancelled >= _MOST_CANCELLED
+        self._cluster.tell(ConsolidationWanted(fruitless=fruitless, urgent_only=urgent_only))
+
+    def _take(self, found: ConsolidationPlanned) -> None:
+        if found.plan is None:
+            self._cancelled += 1
+            pause = _LOOK_SECONDS * 2.0 ** min(self._cancelled - 1, 10)
+            self._look_after(min(pause, _LONGEST_PAUSE))
+            return
+        self._cancelled = 0
+        took = (found.packed_at - found.snapshot.taken_at).total_seconds()
+        labels = {"reason": Cause.UNDERUTILIZED.value, "consolidation_type": "multi"}
+        self._telemetry.observe(metrics.DISRUPTION_EVALUATION_DURATION.name, took, **labels)
+        self._report(found.consolidation)
+        self._publish(unconsolidatable(found.plan.staying, found.consolidation.about))
+        proposed = self._propose(found, found.plan)
+        now = self._timers.now()
+        if not found.plan.moves or not self._acting:
+            self._fruitless = found.consolidation.state, now + _FRUITLESS_LASTS
+        due = None if proposed else self._proposed.next_due(now)
+        wait = 0.0 if due is None else (due - now).total_seconds()
+        self._look_after(min(max(_LOOK_SECONDS, wait), _LONGEST_PAUSE))
+
+    def _report(self, consolidation: Consolidation) -> None:
+        """Tell which nodes may be consolidated at all, and why others may not."""
+        self._telemetry.gauge(
+            metrics.DISRUPTION_ELIGIBLE_NODES.name,
+            len(consolidation.candidates),
+            reason=Cause.UNDERUTILIZED.value,
+        )
+        self._publish(no_candidates(consolidation.staying, consolidation.events, consolidation.about))
+
+    def _publish(self, events: Iterable[ClusterEvent]) -> None:
+        """Have events written that were not lately, and not too many at a time."""
+        left = _MOST_EVENTS
+        for event in events:
+            about = event.about.uid or event.about.name
+            what = event.message if event.reason.startswith("Consolidation") else ""
+            if left and self._told.news((about, event.reason, what)):
+                left -= 1
+                publish(self._tasks, self._writer, event)
+
+    def _propose(self, found: ConsolidationPlanned, plan: ConsolidationPlan) -> int:
+        """Propose the moves that may be; return how many."""
+        now = self._timers.now()
+        self._moves = {}
+        for index, move in tuple(self._proposed.due(plan.moves, now)):
+            about = found.consolidation.about
+            self._publish(candidate(move, about))
+            self._count(move, found.consolidation)
+            self.log(
+                "consolidation found" if not self._acting else "deprovisioning via consolidation",
+                logger="controller.deprovisioning",
+                decision=move.action.value,
+                nodeclaims=list(move.removed),
+                replacements=len(move.claims),
+                saves_usd_hour=round(move.saves, 6),
+            )
+            if self._acting:
+                self._moves[move.removed] = move, about
+                self._proposed.propose(move.removed, now)
+                self._cluster.tell(proposal_of(found, index, move))
+        return len(self._moves)
+
+    def _count(self, move: Move, consolidation: Consolidation) -> None:
+        """Count a move once with each pool that its nodes are of."""
+        pool_of = {one.name: one.pool for one in consolidation.candidates}
+        for pool in sorted({pool_of[name] for name in move.removed if name in pool_of}):
+            terms = consolidation.terms.get(pool)
+            policy = terms.policy.value if terms is not None else ""
+            self._telemetry.count(
+                metrics.CONSOLIDATION_MOVES.name, decision="approved", nodepool=pool, policy=policy
+            )
+
+    def _refused(self, refused: DisruptionRefused) -> None:
+        self._proposed.refuse(refused.candidates, self._timers.now())
+        labels = decision_labels(Cause.UNDERUTILIZED, len(refused.candidates), bought=0)
+        kind = labels["consolidation_type"]
+        failed = metrics.DISRUPTION_FAILED_VALIDATIONS.name
+        self._telemetry.count(failed, len(refused.candidates), consolidation_type=kind)
+        known = self._moves.pop(refused.candidates, None)
+        if known is not None:
+            self._publish(rejected(*known, refused.why))

@@ -1,0 +1,108 @@
+"""Recent changes of the cluster: whether a plan still holds that was made at an earlier revision."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from treenail.domain.cluster.cluster_facts import ClusterObject, says_the_same
+from treenail.domain.cluster.promises import Promise
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.pods import Pod
+
+_MOST: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class PodMoved:
+    """A pod came to a place, left it, or has other labels than before, after the model had `revision`.
+
+    `place` is the node it is bound to, or the target of its promise, "" where it has neither any more;
+    `decision` is the one that promised it, "" where that was none.
+    """
+
+    revision: int
+    pod: Pod
+    place: str
+    decision: str = ""
+
+
+class RecentChanges:
+    """The latest changes of pods and nodes that a plan may depend on, by revision. Mutable.
+
+    `stamp` grows with each change that could let another node be consolidated; news of a pod's or a node's
+    condition are none. Of pods, the last twenty thousand changes are remembered.
+    """
+
+    def __init__(self) -> None:
+        self.stamp = 0
+        self._pods: deque[PodMoved] = deque(maxlen=_MOST)
+        self._forgotten = -1
+        self._nodes_at = -1
+
+    def pod(self, revision: int, before: Pod | None, after: Pod | None) -> None:
+        """Take in a pod as it was and as it is, None where it was or is not there."""
+        pod = after or before
+        if pod is None or _seen_by_others(before) == _seen_by_others(after):
+            return
+        self.stamp += 1
+        for one in (before, after):
+            if one is not None and one.bound:
+                self._add(PodMoved(revision, one, one.node_name))
+
+    def promise(self, revision: int, promise: Promise) -> None:
+        """Take in that a pod was promised a place."""
+        self.stamp += 1
+        self._add(PodMoved(revision, promise.like, promise.target, promise.decision))
+
+    def node(self, revision: int, before: Node | None, after: Node | None) -> None:
+        """Take in a node as it was and as it is, None where it was or is not there."""
+        if _seen_by_pods(before) != _seen_by_pods(after):
+            self.stamp += 1
+            self._nodes_at = revision
+
+    def thing(self, thing: ClusterObject, before: ClusterObject | None) -> None:
+        """Take in an object of another kind, as it is and as it was `before`, None where it is new."""
+        if not isinstance(thing, Pod | Node | NodeClaim):
+            self.stamp += not says_the_same(thing, before)
+
+    def thing_gone(self, thing: ClusterObject | None) -> None:
+        """Take in that an object is gone, None where it was not there."""
+        self.stamp += thing is not None and not isinstance(thing, Pod | Node | NodeClaim)
+
+    def _add(self, moved: PodMoved) -> None:
+        if len(self._pods) == _MOST:
+            self._forgotten = self._pods[0].revision
+        self._pods.append(moved)
+
+    def since(self, revision: int) -> Iterator[PodMoved] | None:
+        """Return what pods did since the model had `revision`, the last first; None if forgotten."""
+        return None if self._forgotten >= revision else self._since(revision)
+
+    def _since(self, revision: int) -> Iterator[PodMoved]:
+        for one in reversed(self._pods):
+            if one.revision < revision:
+                return
+            yield one
+
+    def nodes_since(self, revision: int) -> bool:
+        """Return whether a node came or left, or got other labels, taints or room since."""
+        return self._nodes_at >= revision
+
+
+def _seen_by_others(pod: Pod | None) -> object:
+    """Return what scheduling and consolidation look at in a pod."""
+    if pod is None:
+        return None
+    told = (pod.namespace, pod.labels, pod.annotations, pod.spec, pod.node_name, pod.provisionable)
+    return (*told, pod.terminal, pod.deleting_since is not None, pod.unread)
+
+
+def _seen_by_pods(node: Node | None) -> object:
+    """Return what scheduling looks at in a node."""
+    if node is None:
+        return None
+    told = (node.provider_id, node.labels, node.taints, node.unschedulable, node.allocatable, node.ready)
+    return (*told, node.annotations, node.deleting_since is not None)

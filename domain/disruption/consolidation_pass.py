@@ -1,0 +1,78 @@
+"""A consolidation pass: what of the cluster is looked at, and by what rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.planning import Consolidation
+from treenail.domain.disruption.acceptance import budgets_at_present
+from treenail.domain.disruption.consolidation_candidates import consolidation_candidates
+from treenail.domain.disruption.consolidation_terms import pool_terms
+from treenail.domain.disruption.consolidation_windows import not_receiving
+from treenail.domain.disruption.move_history import MoveHistory
+from treenail.domain.disruption.node_prices import NodePrices
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.event_subjects import of_view
+from treenail.domain.packing.consolidation.consolidation_problem import PoolTerms
+from treenail.domain.packing.problem import NODE_OVERHEAD_COST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsolidationRules:
+    """What the settings say of consolidation.
+
+    With `acting` false, moves are looked for and told, and not made. `payback` is for pools that name none,
+    `node_overhead_cost` ($/h) for those whose nodes say no other.
+    """
+
+    acting: bool = True
+    payback: timedelta | None = None
+    spot_to_spot: bool = False
+    node_overhead_cost: float = NODE_OVERHEAD_COST
+
+
+def consolidation_pass(
+    model: ClusterModel,
+    rules: ConsolidationRules,
+    history: MoveHistory,
+    now: datetime,
+    *,
+    urgent_only: bool = False,
+) -> Consolidation:
+    """Return what may be consolidated at this revision, at the prices that claims were bought for."""
+    prices = NodePrices(overhead_cost=rules.node_overhead_cost)
+    found = consolidation_candidates(model, now, prices=prices)
+    claims = model.objects.claims
+    candidates = tuple(
+        replace(one, least_saving=history.least_saving(claims[one.name], now)) for one in found.candidates
+    )
+    closed = not_receiving(model, now)
+    terms = _within_budgets(model, pool_terms(model, now, prices=prices, payback=rules.payback), now)
+    return Consolidation(
+        candidates=candidates,
+        terms=terms,
+        not_receiving=closed,
+        spot_to_spot=rules.spot_to_spot,
+        staying=found.staying,
+        events=found.events,
+        about={view.name: of_view(view) for view in model.objects.views()},
+        state=(
+            model.recent.stamp,
+            tuple((one.name, one.least_saving) for one in candidates),
+            closed,
+            tuple((name, terms[name].allowed) for name in sorted(terms)),
+        ),
+        urgent_only=urgent_only,
+    )
+
+
+def _within_budgets(
+    model: ClusterModel, terms: Mapping[str, PoolTerms], now: datetime
+) -> dict[str, PoolTerms]:
+    book = budgets_at_present(model)
+    return {
+        name: replace(one, allowed=book.left(name, Cause.UNDERUTILIZED, now)) for name, one in terms.items()
+    }

@@ -1,0 +1,110 @@
+"""Moves under way: accepted consolidations, and which of them are withdrawn because they do not work out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.planning import PlanCommitted, PlanDecided
+from treenail.domain.model.claim_prices import price_of
+from treenail.domain.model.nodes import NodeView
+
+# A move goes on where replacements are dearer than planned, as long as this share of its saving is left.
+_KEPT_SAVING: Final = 0.5
+_NO_PLACE: Final = "not all pods of the node have other places"
+_DEARER: Final = (
+    "replacement costs {actual:.4f} $/h in place of {planned:.4f}, and the move was to save {saves:.4f}"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveUnderWay:
+    """Nodes that go, by name, and the claims made for their pods, each with its planned price in $/h."""
+
+    nodes: tuple[str, ...]
+    claims: tuple[tuple[str, float], ...]
+    saves: float
+
+
+class MovesUnderWay:
+    """The moves that were accepted, until their nodes are gone or stay. Mutable."""
+
+    def __init__(self, model: ClusterModel) -> None:
+        self._model = model
+        self._moves: dict[str, MoveUnderWay] = {}
+        self._by_view: dict[str, dict[str, None]] = {}
+        # Claims of withdrawn moves, which nothing may need any more.
+        self._left_over: dict[str, None] = {}
+
+    def begin(self, decided: PlanDecided, committed: PlanCommitted, nodes: Iterable[str]) -> None:
+        """Take in that a move was accepted and its places promised."""
+        planned = decided.plan.claims
+        claims = tuple((claim.name, planned[index].price) for index, claim in enumerate(committed.claims))
+        move = MoveUnderWay(nodes=tuple(nodes), claims=claims, saves=decided.saves)
+        self._moves[decided.decision.id] = move
+        for name in (*move.nodes, *(name for name, _ in claims)):
+            self._by_view.setdefault(name, {})[decided.decision.id] = None
+
+    def __len__(self) -> int:
+        return len(self._moves)
+
+    def withdrawn(self, changed: Iterable[str]) -> Iterator[tuple[MoveUnderWay, tuple[str, ...], str]]:
+        """Yield, where these views changed, moves with the nodes that are to stay, and why; forget them.
+
+        Nodes whose claims are deleted go on their way: their pods are evicted already, or soon.
+        """
+        touched = dict.fromkeys(key for name in changed for key in self._by_view.get(name, ()))
+        for key in touched:
+            move = self._moves[key]
+            revocable = tuple(name for name in move.nodes if self._stays(name))
+            if not revocable:
+                self._forget(key)
+                continue
+            why = self._problem(move, revocable)
+            if why is not None:
+                self._forget(key)
+                self._left_over |= dict.fromkeys(name for name, _ in move.claims)
+                yield move, revocable, why
+
+    def unneeded(self, changed: Iterable[str]) -> tuple[NodeView, ...]:
+        """Return the nodes bought for withdrawn moves that can be given back now: nothing is to run there."""
+        found: list[NodeView] = []
+        for name in [name for name in changed if name in self._left_over]:
+            view = self._model.objects.view(name)
+            if view is None or self._model.marks.ending(view) or not self._model.empty(name):
+                del self._left_over[name]
+            elif view.launched:
+                del self._left_over[name]
+                found.append(view)
+        return tuple(found)
+
+    def _stays(self, name: str) -> bool:
+        """Return whether a node that is to go could still stay."""
+        view = self._model.objects.view(name)
+        return view is not None and not view.ending and name in self._model.marks.for_disruption
+
+    def _problem(self, move: MoveUnderWay, nodes: Iterable[str]) -> str | None:
+        pods = (pod for name in nodes for pod in self._model.objects.pods_on(name))
+        if any(pod.reschedulable and self._model.promises.of(pod.uid) is None for pod in pods):
+            return _NO_PLACE
+        planned = sum(price for _, price in move.claims)
+        actual = sum(self._price(name, price) for name, price in move.claims)
+        if actual - planned > move.saves * (1 - _KEPT_SAVING):
+            return _DEARER.format(actual=actual, planned=planned, saves=move.saves)
+        return None
+
+    def _price(self, name: str, planned: float) -> float:
+        """Return what a claim costs, as planned until that is known."""
+        claim = self._model.objects.claims.get(name)
+        actual = price_of(claim) if claim is not None else None
+        return planned if actual is None else actual
+
+    def _forget(self, key: str) -> None:
+        move = self._moves.pop(key)
+        for name in (*move.nodes, *(name for name, _ in move.claims)):
+            of_view = self._by_view[name]
+            of_view.pop(key, None)
+            if not of_view:
+                del self._by_view[name]

@@ -1,0 +1,56 @@
+"""Events about consolidation, in the words of Karpenter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.packing.consolidation.consolidation_plan import Move, StayingNode
+
+About = Mapping[str, tuple[ObjectRef, ...]]
+
+
+def no_candidates(
+    staying: Iterable[StayingNode], events: Mapping[str, str], about: About
+) -> Iterator[ClusterEvent]:
+    """Yield, for nodes that are no candidates, why, as far as `events` has a reason for the event."""
+    for one in staying:
+        if one.name in events:
+            yield from _staying(one, events[one.name], about)
+
+
+def unconsolidatable(staying: Iterable[StayingNode], about: About) -> Iterator[ClusterEvent]:
+    """Yield, for candidates that no move was found for, why."""
+    for one in staying:
+        yield from _staying(one, "Unconsolidatable", about)
+
+
+def _staying(one: StayingNode, reason: str, about: About) -> Iterator[ClusterEvent]:
+    for ref in about.get(one.name, ()):
+        yield ClusterEvent(ref, reason, one.why[:1].upper() + one.why[1:])
+
+
+def candidate(move: Move, about: About) -> Iterator[ClusterEvent]:
+    """Yield, for the nodes of a move that was found, what it is."""
+    message = f"Consolidation candidate: {_command(move)} (savings: ${move.saves:.2f})"
+    yield from _of_nodes(move, about, "ConsolidationCandidate", message)
+
+
+def rejected(move: Move, about: About, why: str) -> Iterator[ClusterEvent]:
+    """Yield, for the nodes of a move that is not made now, why."""
+    message = f"Consolidation rejected: {_command(move)}, reason: {why} (savings: ${move.saves:.2f})"
+    yield from _of_nodes(move, about, "ConsolidationRejected", message)
+
+
+def _command(move: Move) -> str:
+    nodes = ", ".join(move.removed)
+    if not move.claims:
+        return f"{move.action.value}: [{nodes}]"
+    plural = "replacement" if len(move.claims) == 1 else "replacements"
+    return f"{move.action.value}: [{nodes}] -> [{len(move.claims)} {plural}]"
+
+
+def _of_nodes(move: Move, about: About, reason: str, message: str) -> Iterator[ClusterEvent]:
+    for name in move.removed:
+        for ref in about.get(name, ()):
+            yield ClusterEvent(ref, reason, message)
