@@ -11,9 +11,7 @@ from treenail.actors.runtime.publishing import publish
 from treenail.domain.cluster.batch_window import PodBecamePending, PodLeft
 from treenail.domain.cluster.changes import PodBound, PodChanged, TryAgain
 from treenail.domain.cluster.planning import PlanCommitted
-from treenail.domain.model.event_subjects import of_pod
-from treenail.domain.model.events import ClusterEvent
-from treenail.domain.model.pods import Pod
+from treenail.domain.explain.scheduling_events import failed_scheduling, nominated
 from treenail.domain.model.runtime import Ref
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.scheduling.binding_trace import BOUND_CLASS, BOUND_PODS, BindingLog
@@ -100,14 +98,10 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
         for pod, group in committed.refused:
             why = group.sentence
             if self._room.refuse(pod.uid, why, now):
-                self._publish(pod, "FailedScheduling", f"Failed to schedule pod, {why}", warning=True)
+                publish(self._tasks, self._writer, failed_scheduling(pod, why))
         for pod, place in committed.places:
-            self._publish(pod, "Nominated", f"Pod should schedule on: {place}")
+            publish(self._tasks, self._writer, nominated(pod, place))
         self._ask_again()
-
-    def _publish(self, pod: Pod, reason: str, message: str, *, warning: bool = False) -> None:
-        event = ClusterEvent(about=of_pod(pod), reason=reason, message=message, warning=warning)
-        publish(self._tasks, self._writer, event)
 
     def _bound(self, bound: PodBound) -> None:
         if bound.news:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from datetime import datetime
 from typing import TypeAlias
 
+from treenail.actors.termination_actor.finalizer_removal import remove_finalizers
 from treenail.actors.termination_actor.gathered_ends import Together
 from treenail.domain.launch.launching import NOTHING_BOUGHT, LaunchMark, deal
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.cordons import uncordon
-from treenail.domain.model.errors import NotFoundError
 from treenail.domain.model.instants import write_instant
 from treenail.domain.model.node_deadlines import deadline_of, machine_ends_at
 from treenail.domain.model.nodes import NodeClaim, NodeView
@@ -38,7 +37,6 @@ from treenail.domain.termination.ending_conditions import disrupting
 from treenail.domain.termination.leaving import Leaving
 
 END_TRACE = "treenail.sh/end-traceparent"
-_FINALIZERS = (labels.TERMINATION_FINALIZER,)
 
 Call: TypeAlias = "Callable[[], object]"
 
@@ -72,7 +70,7 @@ class DrainCalls:
             case AwaitDetached(node=node):
                 return key, lambda: self._reader.attached_volumes(node.name)
             case LetGo():
-                return key, lambda: self._let_go(step)
+                return key, lambda: remove_finalizers(self._writer, step)
             case _:
                 raise TypeError(f"{step} is not one call")
 
@@ -114,13 +112,6 @@ class DrainCalls:
 
     def _instances(self) -> frozenset[str]:
         return frozenset(i.id for i in self._cloud.instances())
-
-    def _let_go(self, step: LetGo) -> None:
-        if step.node is not None:
-            with contextlib.suppress(NotFoundError):
-                self._writer.patch_node(step.node.name, NodePatch(remove_finalizers=_FINALIZERS))
-        if step.claim is not None:
-            self._writer.patch_claim(step.claim.name, ClaimPatch(remove_finalizers=_FINALIZERS))
 
     def open_again(self, view: NodeView) -> tuple[TaskKey, Call]:
         """Return the call that takes our mark off a node, with the key it queues under."""

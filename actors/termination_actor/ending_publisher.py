@@ -8,7 +8,7 @@ from treenail.actors.runtime.base import Runtime
 from treenail.actors.runtime.publishing import ToldLately, publish, write_beside
 from treenail.actors.termination_actor.messages import MovedOut
 from treenail.domain.disruption.disruption import NodeInterrupted
-from treenail.domain.explain.warning_events import ended_by_warning, warned
+from treenail.domain.explain.interruption_events import ended_by_warning, warned
 from treenail.domain.model import labels
 from treenail.domain.model.causes import BUDGETED, Cause
 from treenail.domain.model.event_subjects import of_claim

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from treenail.adapters.api.errors import ManifestError
-from treenail.adapters.cli.arguments import joined
+from treenail.adapters.cli.at_option import joined
 from treenail.adapters.cli.catalogue import catalogue
 from treenail.adapters.cli.controller import controller
 from treenail.adapters.cli.convert import convert

@@ -10,7 +10,7 @@ import typer
 
 from treenail.actors.system import SystemSettings
 from treenail.adapters.api.manifests import decode_all, read_manifests
-from treenail.adapters.cli.arguments import taken_apart
+from treenail.adapters.cli.at_option import taken_apart
 from treenail.adapters.cli.node_overhead_cost import NodeOverheadCost
 from treenail.adapters.cli.output_format import Output, OutputFormat, warn, write_json
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices

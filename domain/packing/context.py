@@ -12,7 +12,7 @@ from treenail.domain.packing.parsed_problem import read
 from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.topology.blockers import Blockers
 from treenail.domain.packing.topology.choices import DomainChoices
-from treenail.domain.packing.topology.constraints import ConstraintReader
+from treenail.domain.packing.topology.class_constraints import ConstraintReader
 from treenail.domain.packing.topology.universe import Universe
 
 

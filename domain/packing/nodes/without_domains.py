@@ -8,7 +8,7 @@ from treenail.domain.packing.identity import numbering
 from treenail.domain.packing.offers.option_order import OptionOrder
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.demands import Demand
-from treenail.domain.packing.topology.constraints import RelaxedClass
+from treenail.domain.packing.topology.class_constraints import RelaxedClass
 
 
 def without_domains(

@@ -10,8 +10,8 @@ from treenail.domain.packing.offers.node_options import NodeOption
 from treenail.domain.packing.offers.option_order import OptionOrder
 from treenail.domain.packing.pods.demands import Demand, Demands
 from treenail.domain.packing.pods.terms import TermKind
-from treenail.domain.packing.topology.constraints import TopologyConstraints
-from treenail.domain.packing.topology.domain_quotas import Restriction
+from treenail.domain.packing.topology.class_constraints import TopologyConstraints
+from treenail.domain.packing.topology.spread_and_affinity_quotas import Restriction
 from treenail.domain.packing.topology.universe import Universe
 
 

@@ -21,7 +21,7 @@ from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.pods.rules import Rules
 from treenail.domain.packing.pods.terms import TermKind
 from treenail.domain.packing.topology.choices import DomainChoice
-from treenail.domain.packing.topology.constraints import RelaxedClass
+from treenail.domain.packing.topology.class_constraints import RelaxedClass
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from treenail.domain.packing.planned.node_rules import ColocatedPods, most_joini
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.pods.terms import Term
-from treenail.domain.packing.topology.constraints import RelaxedClass, TopologyConstraints
+from treenail.domain.packing.topology.class_constraints import RelaxedClass, TopologyConstraints
 
 _pods: Final = attrgetter("pods")
 

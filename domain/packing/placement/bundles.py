@@ -19,7 +19,7 @@ from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.pods.terms import Term
 from treenail.domain.packing.pods.topology_groups import TopologyGroup
 from treenail.domain.packing.topology.choices import DomainChoice, DomainChoices
-from treenail.domain.packing.topology.constraints import RelaxedClass
+from treenail.domain.packing.topology.class_constraints import RelaxedClass
 from treenail.domain.packing.topology.universe import Universe
 
 

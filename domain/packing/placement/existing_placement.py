@@ -13,8 +13,8 @@ from treenail.domain.packing.arrays.arrays import Floats, Indices
 from treenail.domain.packing.arrays.dealing import first_of
 from treenail.domain.packing.existing.existing_nodes import ExistingNodes
 from treenail.domain.packing.planned.outcome import Outcome
-from treenail.domain.packing.topology.constraints import RelaxedClass, TopologyConstraints
-from treenail.domain.packing.topology.domain_quotas import Restriction
+from treenail.domain.packing.topology.class_constraints import RelaxedClass, TopologyConstraints
+from treenail.domain.packing.topology.spread_and_affinity_quotas import Restriction
 from treenail.domain.packing.topology.universe import Universe
 
 # Up to so many parts, a look at all places for each of them is quicker than sorting.

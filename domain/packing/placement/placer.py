@@ -20,8 +20,12 @@ from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.relaxation import Relaxation, RelaxationLevel
 from treenail.domain.packing.pods.terms import TermKind
 from treenail.domain.packing.topology.choices import DomainChoice, DomainChoices
-from treenail.domain.packing.topology.constraints import ConstraintReader, RelaxedClass, TopologyConstraints
-from treenail.domain.packing.topology.domain_quotas import Restriction
+from treenail.domain.packing.topology.class_constraints import (
+    ConstraintReader,
+    RelaxedClass,
+    TopologyConstraints,
+)
+from treenail.domain.packing.topology.spread_and_affinity_quotas import Restriction
 from treenail.domain.packing.topology.universe import Universe
 
 

@@ -12,7 +12,7 @@ from treenail.domain.packing.identity import IdentityMap
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.rules import FREE, Rules
 from treenail.domain.packing.pods.terms import Term, TermKind
-from treenail.domain.packing.topology.constraints import TopologyConstraints
+from treenail.domain.packing.topology.class_constraints import TopologyConstraints
 
 
 @dataclass(slots=True, eq=False)

@@ -12,7 +12,7 @@ from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.pods.rules import FREE, Rules
 from treenail.domain.packing.topology.choices import DomainChoice
-from treenail.domain.packing.topology.constraints import RelaxedClass, TopologyConstraints
+from treenail.domain.packing.topology.class_constraints import RelaxedClass, TopologyConstraints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,8 +15,8 @@ from treenail.domain.packing.pods.topology_groups import TopologyGroup
 from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.reasons import Reason, Values
 from treenail.domain.packing.topology.choices import DomainChoice, DomainChoices
-from treenail.domain.packing.topology.constraints import ConstraintReader, TopologyConstraints
-from treenail.domain.packing.topology.domain_quotas import Restriction
+from treenail.domain.packing.topology.class_constraints import ConstraintReader, TopologyConstraints
+from treenail.domain.packing.topology.spread_and_affinity_quotas import Restriction
 from treenail.domain.packing.topology.universe import Universe
 
 Blocked: TypeAlias = tuple[Reason, str, Values]
