@@ -105,8 +105,15 @@ class WorkerSolver:
         return self._ask(problem, PackingPlan)
 
     def consolidate(self, problem: ConsolidationProblem) -> ConsolidationPlan:
-        """Return which nodes of a cluster may go, and where their pods go. Raises as `solve` does."""
-        return self._ask(problem, ConsolidationPlan)
+        """Return which nodes of a cluster may go, and where their pods go.
+
+        Raises:
+            UnavailableError: as `solve`; or the search failed, which is no reason to stop buying nodes.
+        """
+        try:
+            return self._ask(problem, ConsolidationPlan)
+        except SolverDefectError as error:
+            raise UnavailableError(f"the search failed: {error}") from error
 
     def _ask(self, problem: Question, kind: type[P]) -> P:
         with self._solving:

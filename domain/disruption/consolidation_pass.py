@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Final
 
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.planning import Consolidation
@@ -16,8 +17,11 @@ from treenail.domain.disruption.move_history import MoveHistory
 from treenail.domain.disruption.node_prices import NodePrices
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.event_subjects import of_view
-from treenail.domain.packing.consolidation.consolidation_problem import PoolTerms
+from treenail.domain.packing.consolidation.consolidation_plan import StayingNode
+from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, PoolTerms
 from treenail.domain.packing.problem import NODE_OVERHEAD_COST
+
+_MOVING: Final = "some of its pods have places on other nodes, or are stopping"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +50,10 @@ def consolidation_pass(
     prices = NodePrices(overhead_cost=rules.node_overhead_cost)
     found = consolidation_candidates(model, now, prices=prices)
     claims = model.objects.claims
+    settled = [one for one in found.candidates if not _moving(model, one, now)]
+    moving = [StayingNode(name=one.name, why=_MOVING) for one in found.candidates if one not in settled]
     candidates = tuple(
-        replace(one, least_saving=history.least_saving(claims[one.name], now)) for one in found.candidates
+        replace(one, least_saving=history.least_saving(claims[one.name], now)) for one in settled
     )
     closed = not_receiving(model, now)
     terms = _within_budgets(model, pool_terms(model, now, prices=prices, payback=rules.payback), now)
@@ -56,7 +62,7 @@ def consolidation_pass(
         terms=terms,
         not_receiving=closed,
         spot_to_spot=rules.spot_to_spot,
-        staying=found.staying,
+        staying=(*found.staying, *moving),
         events=found.events,
         about={view.name: of_view(view) for view in model.objects.views()},
         state=(
@@ -67,6 +73,12 @@ def consolidation_pass(
         ),
         urgent_only=urgent_only,
     )
+
+
+def _moving(model: ClusterModel, one: CandidateNode, now: datetime) -> bool:
+    """Return whether pods of a candidate have places elsewhere already, or stop and may not be hurried."""
+    pods = model.objects.pods
+    return any(model.promises.of(uid) is not None or pods[uid].protected(now) for uid in one.pods)
 
 
 def _within_budgets(

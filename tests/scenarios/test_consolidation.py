@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.scenarios.manifests import Manifest, deployment, node_class, node_pool, text
 from treenail.actors.system import SystemSettings
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
@@ -63,3 +65,87 @@ def test_what_would_be_done_is_told_and_not_done() -> None:
         causes = {record.cause for record in rehearsal.history() if record.terminated_at is not None}
         assert "underutilized" not in causes
         assert any(line.message == "consolidation found" for line in rehearsal.telemetry.logs)
+
+
+def outgrown(rehearsal: Rehearsal) -> str:
+    """Run one small pod on a node that was bought for a large one too; return the node's claim."""
+    many = deployment("many", 1, cpu="12")
+    few = deployment("few", 1, cpu="900m")
+    rehearsal.apply(text(node_class(), pool(), many, few))
+    rehearsal.run_until(lambda: rehearsal.running() == 2, within="10m")
+    rehearsal.scale("many", 0)
+    rehearsal.run(20)
+    (claim,) = rehearsal.claims()
+    return claim.name
+
+
+def test_a_node_that_is_too_large_is_replaced_by_a_cheaper_one_that_comes_first() -> None:
+    with rehearsed() as rehearsal:
+        old = outgrown(rehearsal)
+        before = cost(rehearsal)
+
+        rehearsal.run("20m")
+
+        (claim,) = rehearsal.claims()
+        assert claim.name != old
+        assert rehearsal.running() == 1
+        assert cost(rehearsal) < before / 4
+
+
+def expect_untouched(rehearsal: Rehearsal, claim: str) -> None:
+    """Check that one node is left, which is open, and its pod on it."""
+    assert [there.name for there in rehearsal.claims()] == [claim]
+    (node,) = rehearsal.nodes()
+    assert not node.unschedulable
+    assert DISRUPTED not in node.taints
+    assert rehearsal.running() == 1
+
+
+def test_where_ec2_has_no_capacity_for_a_replacement_the_node_stays() -> None:
+    with rehearsed() as rehearsal:
+        old = outgrown(rehearsal)
+        rehearsal.run_out("*", "*")
+
+        rehearsal.run("30m")
+
+        assert any(line.message == "deprovisioning via consolidation" for line in rehearsal.telemetry.logs)
+        expect_untouched(rehearsal, old)
+
+
+def test_a_replacement_that_comes_up_too_dear_is_given_back_and_the_node_stays() -> None:
+    with rehearsed() as rehearsal:
+        old = outgrown(rehearsal)
+        for name in ("c5.large", "m5.large", "c5.xlarge", "m5.xlarge", "c5.2xlarge"):
+            rehearsal.run_out(name, "*")
+
+        rehearsal.run(40)
+        (node,) = rehearsal.nodes()
+        assert not node.unschedulable
+        assert DISRUPTED not in node.taints
+
+        # The next plan knows what is to be had, and finds that the same node still saves something.
+        rehearsal.run("10m")
+        ended = {record.claim: record.cause for record in rehearsal.history()}
+        assert sorted(map(str, ended.values())) == ["None", "empty", "underutilized"]
+        assert ended[old] == "underutilized"
+        assert rehearsal.running() == 1
+
+
+@pytest.mark.seeds(quick=6, soak=200)
+def test_whenever_the_controller_dies_moves_are_made_or_taken_back(seed: int) -> None:
+    with rehearsed(seed) as rehearsal:
+        if seed % 2:
+            outgrown(rehearsal)
+        else:
+            scaled_down(rehearsal, pool())
+        before, running = cost(rehearsal), rehearsal.running()
+
+        rehearsal.run(13 + 17 * seed % 160)
+        rehearsal.crash()
+        rehearsal.restart(after=5)
+        rehearsal.run("30m")
+
+        assert rehearsal.running() == running
+        assert cost(rehearsal) < before
+        assert not any(DISRUPTED in node.taints or node.unschedulable for node in rehearsal.nodes())
+        assert len(rehearsal.claims()) == len(rehearsal.nodes())
