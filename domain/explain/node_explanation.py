@@ -10,6 +10,7 @@ from treenail.domain.cluster.emptiness import empty_since
 from treenail.domain.disruption.disruption import DisruptionProposed, allowed_disruptions
 from treenail.domain.disruption.expiry import expires_at, forceful
 from treenail.domain.disruption.objections import objection
+from treenail.domain.explain.consolidation_explanation import bought_to_save, explain_consolidation
 from treenail.domain.explain.explanation import Statement, ago, named, origin, progress, what_is
 from treenail.domain.explain.unclear import unclear_of_node
 from treenail.domain.model import labels
@@ -55,6 +56,7 @@ def explain_node(
         yield Statement("future", f"It is left alone: {alone.value}.")
     elif view.initialized:
         yield from _future(model, view, claim, now)
+        yield from explain_consolidation(model, view, now)
 
 
 def _disputes(view: NodeView, claim: NodeClaim) -> Iterator[Statement]:
@@ -83,6 +85,7 @@ def _origin(model: ClusterModel, claim: NodeClaim, now: datetime) -> Iterator[St
         yield Statement("origin", f"It was made for {len(uids)} pods{there}.")
     for name in replaced_nodes(claim):
         yield Statement("origin", f"It was made in place of node {name}{_fate(model, name)}.")
+    yield from bought_to_save(claim, now)
 
 
 def _fate(model: ClusterModel, name: str) -> str:

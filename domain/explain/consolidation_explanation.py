@@ -1,0 +1,64 @@
+"""Explanation of a node to consolidation: what it was bought for, whether it may go, and what keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.disruption.consolidation_candidates import consolidation_candidates
+from treenail.domain.explain.consolidation_blockers import blockers_of
+from treenail.domain.explain.explanation import Statement, ago
+from treenail.domain.model import labels
+from treenail.domain.model.consolidated_claims import read_origins
+from treenail.domain.model.nodes import NodeClaim, NodeView
+
+_ABOUT: Final = "consolidation"
+# As AWS counts.
+_HOURS_A_MONTH: Final = 730
+
+
+def bought_to_save(claim: NodeClaim, now: datetime) -> Iterator[Statement]:
+    """Yield what a node was bought for that came in place of dearer ones, as its claim says it."""
+    origins = read_origins(claim)
+    if origins is None:
+        yield Statement(_ABOUT, f"Its annotation {labels.CONSOLIDATED} cannot be read.")
+        return
+    for own in origins[:1]:
+        replaced = ", ".join(map(str, own.replaced))
+        yield Statement(
+            _ABOUT, f"It was bought {ago(own.at, now)} to save {_dollars(own.saving)} in place of {replaced}."
+        )
+
+
+def explain_consolidation(model: ClusterModel, view: NodeView, now: datetime) -> Iterator[Statement]:
+    """Yield whether the pods of a node in use may be moved for it to go, each blocker, and what that saves.
+
+    Prices are what claims say; whether the pods have places elsewhere is not looked at.
+    """
+    found = consolidation_candidates(model, now)
+    for one in found.candidates:
+        if one.name == view.name:
+            saved = _at_most(one.cost, known=one.price is not None)
+            yield Statement(
+                _ABOUT,
+                "Consolidation may give it up where its pods have places that cost less (`treenail plan` "
+                f"looks for them): that would save {saved}.",
+            )
+    for staying in found.staying:
+        if staying.name != view.name:
+            continue
+        for one in blockers_of(model, view, staying.why, staying.would_save, now):
+            saved = _at_most(one.would_save, known=bool(one.would_save))
+            yield Statement(
+                _ABOUT, f"Consolidation leaves it: {one.why}. Without that, its going would save {saved}."
+            )
+
+
+def _at_most(dollars: float, *, known: bool) -> str:
+    return f"at most {_dollars(dollars)}" if known else "an amount that is not known"
+
+
+def _dollars(an_hour: float) -> str:
+    return f"${an_hour:.4f}/h (${an_hour * _HOURS_A_MONTH:.0f} a month)"
