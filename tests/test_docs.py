@@ -122,6 +122,37 @@ def _keys(part: list[Any]) -> set[str]:
     return {key for one in part if isinstance(one, dict) for key in one}
 
 
+def test_the_consolidation_plan_that_is_shown_is_the_one_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    shown = re.search(
+        r"<!-- plan -->\n```\n\$ treenail (.*?)\n(.*?)```\n<!-- /plan -->", page("consolidation"), re.DOTALL
+    )
+    assert shown is not None
+
+    printed = treenail(*shown[1].split()).out
+
+    assert [line.split() for line in printed.splitlines()] == [line.split() for line in shown[2].splitlines()]
+
+
+def test_every_part_of_the_json_of_a_plan_is_documented() -> None:
+    ran = treenail("plan", "-f", str(ROOT / "examples" / "006-underused.yaml"), "--whole", "-o", "json")
+    report = msgspec.json.decode(ran.out, type=dict[str, Any])
+
+    parts = {*report, *_fields_within(report)}
+    assert {"replacements", "blockers", "wouldSave"} <= parts
+    assert parts - in_code(page("consolidation")) == set()
+
+
+def _fields_within(part: Any) -> set[str]:
+    """Return the names of all fields; the keys of `existing` are nodes, and no fields."""
+    if isinstance(part, list):
+        return {field for one in part for field in _fields_within(one)}
+    if not isinstance(part, dict):
+        return set()
+    deeper = {field for name, one in part.items() if name != "existing" for field in _fields_within(one)}
+    return set(part) | deeper
+
+
 def test_every_reason_is_documented() -> None:
     assert {reason.value for reason in Reason} <= in_code(page("packing"))
 

@@ -35,6 +35,7 @@ _KINDS: Final[tuple[tuple[str, str, str], ...]] = (
     (r'"(?P<name>.*?)" wants moves to pay back', "NodePool", "it would not pay back in the pool's time"),
     (r"bought for a short time ago", _NODE, "it replaced another node a short time ago"),
     (r"consolidateAfter", "ConsolidateAfter", "pods came or left within consolidateAfter"),
+    (r"(?P<name>SpotToSpotConsolidation) is disabled", "Setting", "SpotToSpotConsolidation is not on"),
     (r"takes pods", MOVES, "it takes pods of nodes that go, or that wait"),
     (r"the price of its offering is not known", PRICE, "its price is not known"),
     (r"cheaper node", PRICE, "no cheaper node could take its place"),

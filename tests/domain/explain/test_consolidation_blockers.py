@@ -29,6 +29,10 @@ SENTENCES = {
         "NodePool",
         "default",
     ),
+    "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node": (
+        "Setting",
+        "SpotToSpotConsolidation",
+    ),
     "it takes pods of nodes that go": ("Moves", "n"),
     "the price of its offering is not known": ("Price", "n"),
     "Can't replace with a cheaper node": ("Price", "n"),
