@@ -20,7 +20,6 @@ from treenail.domain.packing.consolidation.consolidation_problem import Consolid
 from treenail.domain.packing.consolidation.cost_bound import cost_bound
 from treenail.domain.packing.plan import PlannedClaim
 
-_UNDERUTILIZED: Final = "underutilized"
 _EMPTY_BUDGET: Final = "no allowed disruptions due to blocking budget of {pool}"
 
 
@@ -149,7 +148,7 @@ class _Preview:
         keys = self._keys
         return PreviewedMove(
             nodes=tuple(map(self._named, move.removed)),
-            reason=_UNDERUTILIZED,
+            reason=Cause.UNDERUTILIZED.value,
             saves=move.saves,
             costs=move_dollars(removed, sum(claim.price + claim.surcharge for claim in move.claims)),
             places={keys[uid]: self._named(name) for uid, name in move.nominations.items()},

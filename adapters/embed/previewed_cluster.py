@@ -6,33 +6,28 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final
 
 from treenail.adapters.embed.simulation import Catalogues
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.planning import Snapshot
+from treenail.domain.disruption.acceptance import budgets_at_present
 from treenail.domain.disruption.consolidation_candidates import consolidation_candidates
-from treenail.domain.disruption.consolidation_terms import terms_of
+from treenail.domain.disruption.consolidation_terms import pool_terms
 from treenail.domain.disruption.consolidation_windows import consolidatable_at, not_receiving
-from treenail.domain.disruption.disruption import DisruptionProposed, allowed_disruptions
+from treenail.domain.disruption.disruption import DisruptionProposed
 from treenail.domain.disruption.move_history import MoveHistory
 from treenail.domain.disruption.node_prices import NodePrices
 from treenail.domain.disruption.objections import objection
-from treenail.domain.model.causes import BUDGETED, Cause
-from treenail.domain.model.cordons import marked
+from treenail.domain.model.causes import Cause
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.node_pools import NodePool
-from treenail.domain.model.nodes import INSTANCE_TERMINATING, NodeClaim, NodeView, holds
+from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.packing.consolidation.consolidation_problem import (
     ConsolidationProblem,
     PoolTerms,
 )
 from treenail.domain.packing.problem import PackingSettings, PoolOffer, Problem
 from treenail.domain.scheduling.reserved_offers import Stock
-
-# What budgets call it that pods of a node have places elsewhere.
-_UNDERUTILIZED: Final = "Underutilized"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,33 +119,22 @@ class PreviewedCluster:
 
     def within_budgets(self, empty: Sequence[str]) -> tuple[tuple[str, ...], tuple[PoolBudget, ...]]:
         """Return the empty nodes that budgets let go, and what they let go of each pool after these."""
-        going: list[str] = []
-        budgets: list[PoolBudget] = []
-        for name, pool in sorted(self.model.objects.pools.items()):
-            there = [one for one in self.views.values() if one.pool == name and _counts(one)]
-            used = sum(1 for one in there if self._is_used(one))
-            of_pool = [one for one in empty if self.views[one].pool == name]
-            left = self._left(pool, BUDGETED[Cause.EMPTY], len(there), used)
-            going += of_pool[:left]
-            used += len(of_pool[:left])
+        book, going, budgets = budgets_at_present(self.model), [], []
+        for name in sorted(self.model.objects.pools):
+            left = book.left(name, Cause.EMPTY, self.now)
+            of_pool = [one for one in empty if self.views[one].pool == name][:left]
+            for one in of_pool:
+                book.hold(one)
+            going += of_pool
             budgets.append(
                 PoolBudget(
                     pool=name,
-                    nodes=len(there),
+                    nodes=sum(1 for one in self.views.values() if one.pool == name and one.initialized),
                     empty=left,
-                    underutilized=self._left(pool, _UNDERUTILIZED, len(there), used),
+                    underutilized=book.left(name, Cause.UNDERUTILIZED, self.now),
                 )
             )
         return tuple(going), tuple(budgets)
-
-    def _left(self, pool: NodePool, reason: str, nodes: int, used: int) -> int | None:
-        allowed = allowed_disruptions(pool, reason, nodes, self.now)
-        return None if allowed is None else max(0, allowed - used)
-
-    def _is_used(self, view: NodeView) -> bool:
-        """Return whether a node counts as being disrupted already."""
-        unready = view.node is not None and not view.node.ready
-        return unready or self.model.marks.ending(view) or marked(view)
 
     def problem(self, going: Collection[str], budgets: Iterable[PoolBudget]) -> ConsolidationProblem:
         """Return the problem that is left once the nodes `going` have gone as empty."""
@@ -194,27 +178,10 @@ class PreviewedCluster:
         )
 
     def _terms(self, budgets: Iterable[PoolBudget]) -> dict[str, PoolTerms]:
-        terms: dict[str, PoolTerms] = {}
-        for budget in budgets:
-            views = [one for one in self.views.values() if one.pool == budget.pool and one.initialized]
-            loads = [self.model.loads.of(view, self.now) for view in views]
-            terms[budget.pool] = replace(
-                terms_of(self.model.objects.pools[budget.pool], payback=self.rules.payback),
-                cost=self.cost(views),
-                disruption=sum(load.disruption for load in loads),
-                allowed=budget.underutilized,
-            )
-        return terms
+        terms = pool_terms(self.model, self.now, prices=self._prices, payback=self.rules.payback)
+        return {one.pool: replace(terms[one.pool], allowed=one.underutilized) for one in budgets}
 
     def claims_of(self, names: Iterable[str]) -> tuple[NodeClaim, ...]:
         """Return the claims of nodes, by the names of their views."""
         claims = (self.views[name].claim for name in names)
         return tuple(claim for claim in claims if claim is not None)
-
-
-def _counts(view: NodeView) -> bool:
-    """Return whether a node counts for the budgets of its pool."""
-    claim = view.claim
-    if claim is None or not view.initialized:
-        return False
-    return not (claim.leaving and holds(claim.conditions, INSTANCE_TERMINATING))

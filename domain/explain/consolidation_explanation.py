@@ -49,10 +49,10 @@ def explain_consolidation(model: ClusterModel, view: NodeView, now: datetime) ->
     for staying in found.staying:
         if staying.name != view.name:
             continue
-        for one in blockers_of(model, view, staying.why, staying.would_save, now):
-            saved = _at_most(one.would_save, known=bool(one.would_save))
+        for blocker in blockers_of(model, view, staying.why, staying.would_save, now):
+            saved = _at_most(blocker.would_save, known=bool(blocker.would_save))
             yield Statement(
-                _ABOUT, f"Consolidation leaves it: {one.why}. Without that, its going would save {saved}."
+                _ABOUT, f"Consolidation leaves it: {blocker.why}. Without that, its going would save {saved}."
             )
 
 
