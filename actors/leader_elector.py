@@ -11,7 +11,7 @@ from treenail.domain.leadership.election import Election
 from treenail.domain.leadership.lease import Lease, LeaseTiming
 from treenail.domain.leadership.news import LeaseElsewhere, LeaseHeld, LeaseLostError, LeaseNews, LeaseUnread
 from treenail.domain.leadership.tenure import Tenure
-from treenail.domain.model.errors import AlreadyExistsError, ConflictError
+from treenail.domain.model.errors import AlreadyExistsError, ConflictError, NotFoundError
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.ports import LeaseStore
 from treenail.domain.telemetry import metrics
@@ -30,10 +30,18 @@ class _Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class _Look:
+    """The lease as it was read, and whether nobody can have led before: it is asked at the first look."""
+
+    lease: Lease | None
+    unused: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _Read:
     """How the lease stands."""
 
-    outcome: Outcome[Lease | None]
+    outcome: Outcome[_Look]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +118,16 @@ class LeaderElector(DomainActor[ElectorInbox]):
     # --- looking
 
     def _read(self) -> None:
-        self._tasks.run(_KEY, self._store.read, self.me, _Read)
+        look = partial(_look_at, self._store, first=not self._election.looked)
+        self._tasks.run(_KEY, look, self.me, _Read)
 
-    def _take_in(self, outcome: Outcome[Lease | None]) -> None:
+    def _take_in(self, outcome: Outcome[_Look]) -> None:
         if isinstance(outcome, Failed):
             self._trouble(outcome.error)
             return
         self._stale = False
-        lease = outcome.value
-        self._election.see(lease, self._tenure.now())
+        lease = outcome.value.lease
+        self._election.see(lease, self._tenure.now(), unused=outcome.value.unused)
         if self._leads and lease is not None and not self._election.mine:
             self._lose(f"it is {lease.holder or 'nobody'}'s now")
             return
@@ -149,7 +158,7 @@ class LeaderElector(DomainActor[ElectorInbox]):
 
     def _settle(self, written: _Written) -> None:
         match written.outcome:
-            case Failed(error=error) if isinstance(error, _OVERTAKEN):
+            case Failed(error=error) if isinstance(error, _OVERTAKEN) or self._is_deleted(error):
                 self._stale = True
                 self._turn_in(_SOON_SECONDS)
             case Failed(error=error):
@@ -157,6 +166,10 @@ class LeaderElector(DomainActor[ElectorInbox]):
             case Done(value=lease):
                 self._election.see(lease, self._tenure.now())
                 self._hold(written.sent_at + self._timing.renew_within)
+
+    def _is_deleted(self, error: Exception) -> bool:
+        """Return whether the lease that was to be renewed is gone: its holder makes it again soon."""
+        return isinstance(error, NotFoundError) and self._election.known is not None
 
     def _hold(self, until: float) -> None:
         if self._tenure.now() >= until:
@@ -198,6 +211,12 @@ class LeaderElector(DomainActor[ElectorInbox]):
         self._news = news
         self._observer.tell(news)
         match news:
+            case LeaseElsewhere(holder=""):
+                self.log(
+                    "there is no lease: waiting, as whoever held it may act still",
+                    logger=LOGGER,
+                    lease=self._name,
+                )
             case LeaseElsewhere(holder=holder):
                 self.log("another holds the lease: waiting", logger=LOGGER, lease=self._name, holder=holder)
             case LeaseUnread(problem=problem):
@@ -213,3 +232,8 @@ class LeaderElector(DomainActor[ElectorInbox]):
 
     def _show(self, *, leads: bool) -> None:
         self._telemetry.gauge(metrics.LEADER.name, float(leads), name=self._name.rpartition("/")[2])
+
+
+def _look_at(store: LeaseStore, *, first: bool) -> _Look:
+    lease = store.read()
+    return _Look(lease, unused=first and lease is None and not store.has_claims())

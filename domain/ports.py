@@ -313,6 +313,10 @@ class LeaseStore(Protocol):
         """Return the lease as it is now; None where there is none."""
         ...
 
+    def has_claims(self) -> bool:
+        """Return whether the cluster has NodeClaims or Machines, or may have: somebody has led there."""
+        ...
+
     def write(self, lease: Lease, *, over: Lease | None) -> Lease:
         """Write `lease` in place of `over`, or where there is none yet; return it as it is then.
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import msgspec
 
 from treenail.adapters.api.written.parts import Tree
 from treenail.adapters.kubernetes.api_calls import ApiCalls
-from treenail.adapters.kubernetes.resources import Resource
+from treenail.adapters.kubernetes.documents import read_page
+from treenail.adapters.kubernetes.resources import MACHINE, NODE_CLAIM, Resource
 from treenail.domain.leadership.lease import Lease
-from treenail.domain.model.errors import NotFoundError, UnavailableError
+from treenail.domain.model.errors import NotFoundError, PortError, UnavailableError
 
 LEASE: Final = Resource("Lease", "coordination.k8s.io/v1", "leases", namespaced=True)
+_CLAIMS: Final = (NODE_CLAIM, replace(NODE_CLAIM, api_version="karpenter.sh/v1beta1"), MACHINE)
 
 
 class _Metadata(msgspec.Struct, rename="camel"):
@@ -47,6 +50,20 @@ class KubernetesLease:
             return self._decoded(self._calls.read(self._path))
         except NotFoundError:
             return None
+
+    def has_claims(self) -> bool:
+        """Return whether there is a NodeClaim or Machine of any version, or whether that cannot be told."""
+        return any(map(self._may_have, _CLAIMS))
+
+    def _may_have(self, resource: Resource) -> bool:
+        path = resource.path()
+        try:
+            return bool(read_page(self._calls.read(f"{path}?limit=1"), f"GET {path}").items)
+        except NotFoundError:
+            # The version is not served, or the kind not defined.
+            return False
+        except PortError:
+            return True
 
     def write(self, lease: Lease, *, over: Lease | None) -> Lease:
         """Write the lease in place of `over`, or create it."""

@@ -13,8 +13,9 @@ from treenail.domain.model.instants import write_precise_instant
 class Election:
     """The lease as one candidate, `identity`, has seen it. Mutable.
 
-    Another's lease is over when it was seen to stay as it is for as long as it is good for. All seconds are
-    those of one local clock.
+    Another's lease is over when it was seen to stay as it is for as long as it is good for. One that is not
+    there counts as another's for as long: it may have been deleted, and whoever held it goes by a deadline of
+    its own. All seconds are those of one local clock.
     """
 
     def __init__(self, identity: str, timing: LeaseTiming) -> None:
@@ -22,7 +23,9 @@ class Election:
         self._timing = timing
         self._known: Lease | None = None
         self._since = -math.inf
-        # Until when one that was deleted, while another held it, may be taken by that one to be held still.
+        # When the lease was looked at last.
+        self._looked_at = -math.inf
+        # Until when whoever held a lease that is not there may take it to be held still.
         self._held_until = -math.inf
 
     @property
@@ -46,13 +49,33 @@ class Election:
         # Whoever says less than we do is not believed: an early end is what must not be.
         return self._since + max(lease.seconds, self._timing.lease)
 
-    def see(self, lease: Lease | None, at: float) -> None:
-        """Take in the lease as it was read, or written, by second `at`."""
-        if lease is None and self._known is not None and self._known.holder and not self.mine:
-            self._held_until = at + self._timing.lease
+    @property
+    def looked(self) -> bool:
+        """Whether anything is known of the lease, be it that there is none."""
+        return self._looked_at > -math.inf
+
+    def see(self, lease: Lease | None, at: float, *, unused: bool = False) -> None:
+        """Take in the lease as it was read, or written, by second `at`.
+
+        `unused` says of the first look that nobody can have led yet: then one that is not there is free.
+        """
+        if lease is None:
+            self._miss(at, unused=unused)
+        self._looked_at = at
         if lease != self._known:
             self._since = at
         self._known = lease
+
+    def _miss(self, at: float, *, unused: bool) -> None:
+        """Take in that there is no lease: another may have held it, and may hold it for as long as any."""
+        kept = self.mine and at < self._since + self._timing.renew_within
+        newly = self._known is not None or not self.looked
+        # One that was made and deleted while nobody looked is not seen.
+        overlooked = at - self._looked_at > self._timing.lease - self._timing.renew_within
+        if newly and (kept or unused):
+            self._held_until = -math.inf
+        elif newly or overlooked:
+            self._held_until = at + self._timing.lease
 
     def claim(self, at: float, now: datetime) -> Lease | None:
         """Return the lease to write at second `at`; None while it is another's. `now` is for people."""

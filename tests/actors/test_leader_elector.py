@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.actors.electing import NAME, Candidate, WrongClock
+from tests.adapters.fake.cluster.builders import a_claim
 from treenail.actors.runtime.world import World
 from treenail.adapters.fake.cluster import ClusterFaults, FakeCluster
 from treenail.domain.leadership.news import LeaseElsewhere, LeaseHeld, LeaseLostError, LeaseUnread
@@ -21,6 +22,7 @@ class Race:
 
     seed: int = 1
     candidates: list[Candidate] = field(default_factory=list)
+    made_at: float | None = None
 
     def __post_init__(self) -> None:
         self.dice = random.Random(self.seed)
@@ -28,12 +30,25 @@ class Race:
         self.cluster = FakeCluster(agenda=self.world, dice=self.dice)
         self.world.after_step.append(self.check)
 
+    def launch(self) -> None:
+        """Let there be a node, as where somebody has led."""
+        self.cluster.apply(a_claim("default-1"))
+
+    def lease_stood_for(self, seconds: float) -> bool:
+        """Whether candidates cannot overlook the lease: they look at it now and then."""
+        return self.made_at is not None and self.world.monotonic() - self.made_at > seconds
+
+    def delete_lease(self) -> None:
+        self.cluster.lease(NAME).delete()
+
     def join(self, name: str, clock: WrongClock | None = None) -> Candidate:
         candidate = Candidate(self.world, self.cluster, name, self.dice, clock or WrongClock(self.world))
         self.candidates.append(candidate)
         return candidate
 
     def check(self) -> None:
+        there = self.cluster.lease(NAME).there is not None
+        self.made_at = (self.made_at or self.world.monotonic()) if there else None
         acting = [candidate.name for candidate in self.candidates if candidate.may_act]
         assert len(acting) <= 1, f"{acting} may act at {self.world.monotonic():.3f} s"
 
@@ -120,6 +135,53 @@ def test_an_api_server_that_is_away_for_a_moment_costs_nobody_the_lease(race: Ra
     assert [type(news) for news in first.news] == [LeaseHeld, LeaseUnread, LeaseHeld]
 
 
+def test_a_replica_that_starts_after_the_lease_of_a_leader_was_deleted_leaves_it_to_that_one(
+    race: Race,
+) -> None:
+    race.launch()
+    first = race.join("a")
+    race.run(30)
+    race.delete_lease()
+    second = race.join("b")
+    race.run(60)
+
+    assert first.news == [LeaseElsewhere(""), LeaseHeld()]
+    assert first.lost is None
+    assert second.news[0] in (LeaseElsewhere(""), LeaseElsewhere("a"))
+    assert LeaseHeld() not in second.news
+
+
+def test_a_replica_that_starts_without_a_lease_leads_when_a_leader_that_is_cut_off_is_past_its_deadline(
+    race: Race,
+) -> None:
+    race.launch()
+    first = race.join("a")
+    race.run(30)
+    first.client.partitioned_until(race.world.monotonic() + 60)
+    race.delete_lease()
+    second, at = race.join("b"), race.world.monotonic()
+    race.run(TAKEN_OVER_WITHIN)
+
+    assert isinstance(first.lost, LeaseLostError)
+    assert second.led_at is not None
+    assert second.led_at - at > 15
+    assert "there is no lease: waiting, as whoever held it may act still" in [
+        line.message for line in second.telemetry.logs
+    ]
+
+
+def test_a_leader_whose_lease_is_deleted_has_it_again_within_its_next_renewal(race: Race) -> None:
+    first = race.join("a")
+    race.run(30)
+    race.delete_lease()
+    race.run(3.5)
+    made = race.cluster.lease(NAME).read()
+
+    assert made is not None
+    assert (made.holder, made.transitions) == ("a", 0)
+    assert first.news == [LeaseHeld()]
+
+
 def test_a_lease_that_somebody_else_takes_is_lost_at_once(race: Race) -> None:
     first = race.join("a")
     race.run(30)
@@ -146,6 +208,8 @@ def test_an_acquisition_whose_answer_is_lost_is_found_out(race: Race) -> None:
 @pytest.mark.seeds(quick=60, soak=2_000)
 def test_never_may_two_act_whatever_happens_to_them_and_one_soon_does_again(seed: int) -> None:
     race = Race(seed)
+    # Without any claim, a replica that starts takes a lease that is not there for one that never was.
+    race.launch()
     dice, world = random.Random(f"events/{seed}"), race.world
     race.cluster.faults = ClusterFaults(
         answer_lost=dice.choice((0.0, 0.1)), unavailable=dice.choice((0.0, 0.1))
@@ -165,13 +229,17 @@ def test_never_may_two_act_whatever_happens_to_them_and_one_soon_does_again(seed
             there.append(race.candidates[-1])
         leader = next((c for c in there if c.may_act), there[0])
         chosen = dice.choice([leader, leader, *there])
-        match dice.choice(("kill", "freeze", "cut off", "delete")):
+        match dice.choice(("kill", "freeze", "cut off", "away", "delete")):
             case "kill":
                 chosen.process.kill()
             case "freeze":
                 chosen.process.freeze(until=world.monotonic() + dice.uniform(0.1, 40))
             case "cut off":
                 chosen.client.partitioned_until(world.monotonic() + dice.uniform(1, 40))
+            case "delete" if race.lease_stood_for(15):
+                race.delete_lease()
+                if dice.random() < 0.5:
+                    join()
             case _:
                 race.cluster.unavailable_until(world.monotonic() + dice.uniform(1, 30))
     race.cluster.faults = ClusterFaults()

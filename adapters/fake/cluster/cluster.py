@@ -234,7 +234,7 @@ class FakeCluster:
 
     def lease(self, name: str, *, namespace: str = "kube-system") -> FakeLease:
         """Return the way to a Lease, by whatever way this client reaches the API server at the time."""
-        return FakeLease(self._leases, f"{namespace}/{name}", lambda: self._requests)
+        return FakeLease(self._leases, f"{namespace}/{name}", lambda: self._requests, self.claims)
 
     def watch_alone(self) -> None:
         """Have a watch of its own from now on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
 from treenail.adapters.fake.cluster.request_faults import RequestFaults
@@ -34,15 +34,35 @@ class Leases:
 class FakeLease:
     """The port `LeaseStore`, as one client reaches it."""
 
-    def __init__(self, leases: Leases, key: str, faults: Callable[[], RequestFaults]) -> None:
+    def __init__(
+        self,
+        leases: Leases,
+        key: str,
+        faults: Callable[[], RequestFaults],
+        claims: Callable[[], Collection[object]],
+    ) -> None:
         self._leases = leases
         self._key = key
         self._faults = faults
+        self._claims = claims
 
     def read(self) -> Lease | None:
         """Return the lease as it is now; None where there is none."""
         return self._faults().read(self._leases.there.get, self._key)
 
+    def has_claims(self) -> bool:
+        """Return whether the cluster has claims."""
+        return self._faults().read(lambda: bool(self._claims()))
+
     def write(self, lease: Lease, *, over: Lease | None) -> Lease:
         """Write the lease in place of `over`, or where there is none."""
         return self._faults().write(None, self._leases.write, self._key, lease, over)
+
+    @property
+    def there(self) -> Lease | None:
+        """The lease as it stands, whatever becomes of requests."""
+        return self._leases.there.get(self._key)
+
+    def delete(self) -> None:
+        """Delete the lease, as people do."""
+        self._leases.there.pop(self._key, None)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.adapters.fake.cluster.builders import a_claim
 from tests.contracts.cluster.subject import Subject
 from treenail.domain.leadership.lease import Lease
 from treenail.domain.model.errors import AlreadyExistsError, ConflictError, NotFoundError
@@ -59,3 +60,11 @@ def test_a_lease_that_is_given_up_has_no_holder(subject: Subject) -> None:
 
     assert there is not None
     assert (there.holder, there.seconds, there.transitions) == ("", 1, 2)
+
+
+def test_a_cluster_tells_whether_it_has_claims_as_where_somebody_has_led(subject: Subject) -> None:
+    assert not subject.lease.has_claims()
+
+    subject.writer.create_claim(a_claim("default-1"))
+
+    assert subject.lease.has_claims()

@@ -17,9 +17,9 @@ def an_election() -> Election:
     return Election("a", LeaseTiming())
 
 
-def test_a_lease_that_is_not_there_is_made_at_once() -> None:
+def test_a_lease_that_is_not_there_is_made_at_once_where_nobody_can_have_led() -> None:
     election = an_election()
-    election.see(None, 100.0)
+    election.see(None, 100.0, unused=True)
 
     made = election.claim(100.0, START)
 
@@ -93,10 +93,55 @@ def test_a_lease_that_is_deleted_while_another_holds_it_counts_as_held_for_as_lo
     election = an_election()
     election.see(THEIRS, 100.0)
     election.see(None, 101.0)
-    election.see(None, 110.0)
+    for at in (105.0, 110.0, 114.0):
+        election.see(None, at)
 
     assert election.claim(115.9, START) is None
     assert election.claim(116.0, START) is not None
+
+
+def test_a_lease_that_is_not_there_at_the_first_look_counts_as_held_for_as_long_as_one_is_good_for() -> None:
+    election = an_election()
+    election.see(None, 100.0)
+    for at in (105.0, 110.0, 114.0):
+        election.see(None, at)
+
+    assert election.claim(114.9, START) is None
+    assert election.claim(115.0, START) is not None
+
+
+def test_a_lease_that_is_deleted_after_it_was_given_up_may_have_been_taken_between_the_looks() -> None:
+    election = an_election()
+    election.see(THEIRS.given_up(), 100.0)
+    election.see(None, 101.0)
+
+    assert election.free_at == 116.0
+
+
+def test_a_lease_of_ones_own_that_is_deleted_is_made_again_at_once() -> None:
+    election = an_election()
+    election.see(replace(THEIRS, holder="a"), 100.0)
+    election.see(None, 101.0)
+
+    assert election.claim(101.0, START) is not None
+
+
+def test_a_lease_of_ones_own_that_was_not_renewed_in_time_may_have_been_anothers_when_it_was_deleted() -> (
+    None
+):
+    election = an_election()
+    election.see(replace(THEIRS, holder="a"), 100.0)
+    election.see(None, 140.0)
+
+    assert election.free_at == 155.0
+
+
+def test_a_wait_for_a_lease_that_is_not_there_begins_anew_where_nobody_looked_for_a_while() -> None:
+    election = an_election()
+    election.see(None, 100.0)
+    election.see(None, 105.1)
+
+    assert election.free_at == 120.1
 
 
 def test_calls_begin_before_the_deadline_alone() -> None:
