@@ -12,6 +12,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, NoRegionError, ProfileNotFound
 
 from treenail.adapters.controller.ground import Ground
+from treenail.adapters.controller.late_calls import refuse_late_calls
 from treenail.adapters.ec2.call_retries import CallRetries
 from treenail.adapters.ec2.capacity import NodeSizing
 from treenail.adapters.ec2.clients import Clients, region_of
@@ -38,10 +39,12 @@ class EC2:
     refresher: Refresher
 
 
-def _session(settings: Settings) -> boto3.Session:
-    """Return a session of the region that everything is in."""
-    region = region_of(boto3.Session(), settings.aws_region)
-    return boto3.Session(region_name=region)
+def _session(ground: Ground) -> boto3.Session:
+    """Return a session of the region that everything is in; it sends no change that may not be made."""
+    region = region_of(boto3.Session(), ground.settings.aws_region)
+    session = boto3.Session(region_name=region)
+    refuse_late_calls(session, ground.tenure.check)
+    return session
 
 
 @contextmanager
@@ -101,7 +104,7 @@ def open_ec2(ground: Ground, connection: Connection, prices: PriceOverrides) -> 
     """
     settings = ground.settings
     with _naming_settings():
-        clients = Clients.open(session=_session(settings))
+        clients = Clients.open(session=_session(ground))
     aws = Aws(clients, CallRetries(ground.clock, ground.dice, may_change=ground.tenure.check))
     caches = AnswerCaches(ground.clock, ground.dice, ground.telemetry.log)
     identity = ClusterIdentity(
@@ -150,6 +153,6 @@ def open_queue(ground: Ground) -> SqsQueue:
             telemetry=ground.telemetry,
             congested=ground.interruptions_congested,
             failed=ground.failed,
-            session=_session(ground.settings),
+            session=_session(ground),
             may_change=ground.tenure.check,
         )

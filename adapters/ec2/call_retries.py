@@ -42,6 +42,11 @@ class Passed(Generic[R_co]):
     attempts: int
 
 
+def is_look_up(action: str) -> bool:
+    """Return whether an action, such as "DescribeSubnets", changes nothing."""
+    return action.startswith(_LOOK_UPS)
+
+
 class CallRetries:
     """Makes calls to AWS at the rate EC2 grants, and retries them. To be shared by all threads.
 
@@ -114,7 +119,7 @@ class CallRetries:
                     f"no permit for {service}:{action} within {_MOST_SECONDS:g} s"
                 )
             waited += wait
-            if not action.startswith(_LOOK_UPS):
+            if not is_look_up(action):
                 self._may_change()
             try:
                 return Passed(call(), waited, attempt)

@@ -13,6 +13,7 @@ from treenail.adapters.controller import aws
 from treenail.adapters.controller.ground import Ground
 from treenail.adapters.ec2 import clients
 from treenail.adapters.ec2.capacity import NodeSizing
+from treenail.adapters.ec2.clients import Clients
 from treenail.adapters.ec2.discovery.cluster import Cluster
 from treenail.adapters.ec2.live_catalogue import LiveCatalogue, Periods
 from treenail.adapters.fake.telemetry import RecordingTelemetry
@@ -20,7 +21,7 @@ from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.settings.sources import SettingError, read_settings
 from treenail.domain.leadership.tenure import Tenure
-from treenail.domain.model.errors import UnavailableError
+from treenail.domain.model.errors import NotLeadingError, UnavailableError
 from treenail.domain.model.price_overrides import NO_OVERRIDES
 
 
@@ -187,3 +188,27 @@ def test_what_selectors_mean_is_remembered_as_long_as_the_settings_say(
     assert made["periods"] == Periods(subnets=180.0, images=3600.0)
     assert made["settings"] == NodeSizing(vm_memory_overhead_percent=0.1, reserved_enis=2)
     assert made["isolated"] is True
+
+
+def test_ec2_s_and_the_queue_s_clients_send_no_change_while_the_lease_is_not_held(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sessions: list[boto3.Session] = []
+    clients_open = Clients.open
+
+    def opened(*, session: boto3.Session) -> Clients:
+        sessions.append(session)
+        return clients_open(session=session)
+
+    monkeypatch.setattr(aws.Clients, "open", opened)
+    monkeypatch.setattr(aws, "SqsQueue", lambda *_, session, **__: sessions.append(session))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+
+    open_ec2(ground(AWS_REGION="eu-west-1"))
+    aws.open_queue(ground(AWS_REGION="eu-west-1"))
+
+    for session in sessions:
+        with pytest.raises(NotLeadingError):
+            session.client("ec2").terminate_instances(InstanceIds=["i-0"])
+    assert len(sessions) == 2
