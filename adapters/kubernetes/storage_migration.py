@@ -17,7 +17,7 @@ from treenail.domain.model.runtime import Log
 
 # So many objects a page, and a second: what the controller decides comes first.
 _PAGE: Final = 100
-_PAUSE: Final = 0.02
+PAUSE: Final = 0.02
 # Where so many objects are refused, the rest would hardly fare better: it is tried again later.
 _MOST_REFUSED: Final = 10
 
@@ -33,18 +33,14 @@ class Migration:
 class StorageMigration:
     """Writes all objects of a kind anew, and then notes in its definition that none is of before.
 
-    `wait` waits so many seconds and tells whether the end has come, which breaks a migration off. With
-    `dry_run` the API server checks each write and stores none.
+    `wait` waits so many seconds and tells whether the end has come, which breaks a migration off.
     """
 
-    def __init__(
-        self, calls: ApiCalls, *, log: Log, wait: Callable[[float], bool], dry_run: bool = False
-    ) -> None:
+    def __init__(self, calls: ApiCalls, *, log: Log, wait: Callable[[float], bool]) -> None:
         self._calls = calls
         self._definitions = Definitions(calls)
         self._log = log
         self._wait = wait
-        self._dry_run = dry_run
 
     def run(self, definition: Definition) -> Migration | None:
         """Migrate the objects of a kind; None where the end came before. Doing it again does no harm.
@@ -54,8 +50,8 @@ class StorageMigration:
         """
         written = refused = 0
         # Listed first: a list that takes long cannot be gone on with.
-        for name in tuple(self._names(definition.resource)):
-            if self._wait(_PAUSE):
+        for name in tuple(names_of(self._calls, definition.resource)):
+            if self._wait(PAUSE):
                 return None
             try:
                 written += self._rewrite(definition.resource, name)
@@ -66,7 +62,7 @@ class StorageMigration:
                 self._log("object not migrated", about=f"{definition.resource.kind}/{name}", error=str(error))
                 if refused >= _MOST_REFUSED:
                     break
-        if not refused and not self._dry_run:
+        if not refused:
             self._note(definition)
         return Migration(written, refused)
 
@@ -74,8 +70,7 @@ class StorageMigration:
         """Have an object encoded anew: that its status stays as it is needs no other permission."""
         nothing: Tree = {}
         try:
-            path = resource.path(name, subresource="status")
-            self._calls.merge(f"{path}?dryRun=All" if self._dry_run else path, nothing)
+            self._calls.merge(resource.path(name, subresource="status"), nothing)
         except NotFoundError:
             return False
         return True
@@ -86,10 +81,10 @@ class StorageMigration:
         if now is not None and now.storage == definition.storage:
             self._definitions.stores_only(now, now.storage)
 
-    def _names(self, resource: Resource) -> Iterator[str]:
-        path = resource.path()
-        asked = f"GET {path}"
-        for page in pages(
-            lambda query: self._calls.read(f"{path}?{urlencode(query)}"), {"limit": str(_PAGE)}, asked
-        ):
-            yield from (read_header(raw, asked).name for raw in page.items or ())
+
+def names_of(calls: ApiCalls, resource: Resource) -> Iterator[str]:
+    """Yield the names of all objects of a kind; PortError where they are not listed."""
+    path = resource.path()
+    asked = f"GET {path}"
+    for page in pages(lambda query: calls.read(f"{path}?{urlencode(query)}"), {"limit": str(_PAGE)}, asked):
+        yield from (read_header(raw, asked).name for raw in page.items or ())

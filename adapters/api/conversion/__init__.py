@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from treenail.adapters.api.conversion.annotations import KUBELET, NODE_CLASS_REFERENCE, UBUNTU
-from treenail.adapters.api.conversion.convert import converted
+from treenail.adapters.api.conversion.convert import converted, kept_fields
 from treenail.adapters.api.conversion.errors import ConversionError
 
 __all__ = [
@@ -12,4 +12,5 @@ __all__ = [
     "UBUNTU",
     "ConversionError",
     "converted",
+    "kept_fields",
 ]

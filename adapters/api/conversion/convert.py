@@ -11,6 +11,7 @@ from treenail.adapters.api.conversion.annotations import (
     V1_FIELDS,
     V1BETA1_FIELDS,
     annotate,
+    annotated,
     list_in,
     taken,
 )
@@ -22,7 +23,7 @@ from treenail.adapters.api.conversion.pool_specs import (
     node_pool_to_v1,
     node_pool_to_v1beta1,
 )
-from treenail.adapters.api.conversion.remembered import differences, put_back
+from treenail.adapters.api.conversion.remembered import differences, fields_of, put_back
 from treenail.adapters.api.conversion.trees import Tree, mapping
 from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
@@ -75,6 +76,16 @@ def converted(document: Mapping[str, Any], to: str) -> dict[str, Any]:
     except FieldError as problem:
         raise ConversionError(called(document), problem.field, problem.problem) from None
     return made
+
+
+def kept_fields(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the fields that an annotation of ours keeps for the other version: ("spec.template.spec", ...).
+
+    `document` is what `converted` returns.
+    """
+    key = _KEPT[str(document["apiVersion"]).rpartition("/")[2]]
+    notes = annotated(dict(document), key)
+    return fields_of(list_in(notes, key)) if notes is not None else ()
 
 
 def _ways(document: Tree, to: str) -> tuple[_Ways, str]:

@@ -45,6 +45,14 @@ def _between(found: object, original: object, path: list[Step]) -> Iterator[Diff
         yield {_AT: path, _FOUND: found, _ORIGINAL: original}
 
 
+def fields_of(several: Sequence[Any]) -> tuple[str, ...]:
+    """Return where in an object the differences are: ("spec.limits", "spec.template.spec.taints[0]")."""
+    return tuple(
+        "spec" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in one[_AT])
+        for one in several
+    )
+
+
 def put_back(tree: Tree, several: Sequence[object], at: str) -> None:
     """Put `several` differences back into `tree`; `at` is where they were read.
 

@@ -19,6 +19,7 @@ from treenail.domain.model.errors import ConflictError, PortError, UnavailableEr
 if TYPE_CHECKING:  # the library for it takes a third of a second to import
     from treenail.adapters.kubernetes.api_calls import Sender
     from treenail.adapters.kubernetes.definitions import Definition
+    from treenail.adapters.kubernetes.storage_migration import Migration
 
 _WRITES_PER_SECOND: Final = 50
 # Every API server takes note by itself of the version that objects are stored in from now on.
@@ -32,7 +33,7 @@ def convert(
     *,
     to: Annotated[ApiVersion, typer.Option(help="The version to store objects in.")] = ApiVersion.V1,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Let the API server check each write, but write nothing.")
+        bool, typer.Option("--dry-run", help="Try the conversion of each object, and write nothing.")
     ] = False,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -68,13 +69,15 @@ class Conversion:
     ) -> None:
         """`wait` waits so many seconds, and tells whether to break off."""
         from treenail.adapters.kubernetes.api_calls import ApiCalls  # noqa: PLC0415
+        from treenail.adapters.kubernetes.conversion_trial import ConversionTrial  # noqa: PLC0415
         from treenail.adapters.kubernetes.definitions import Definitions  # noqa: PLC0415
         from treenail.adapters.kubernetes.storage_migration import StorageMigration  # noqa: PLC0415
 
         calls = ApiCalls(connection)
         self._definitions = Definitions(calls)
         self._wait = wait or _wait
-        self._migration = StorageMigration(calls, log=_say, wait=self._wait, dry_run=dry_run)
+        self._migration = StorageMigration(calls, log=_say, wait=self._wait)
+        self._trial = ConversionTrial(calls, to, say=typer.echo, wait=self._wait)
         self._to = to
         self._dry_run = dry_run
 
@@ -105,7 +108,7 @@ class Conversion:
         possible = [self._can_be_converted(one) for one in due]
         if not all(possible):
             return False
-        done = [self._convert(one) for one in due]
+        done = [self._try(one) if self._dry_run else self._convert(one) for one in due]
         return all(done)
 
     def _is_due(self, definition: Definition) -> bool:
@@ -126,16 +129,20 @@ class Conversion:
         )
         return False
 
+    def _try(self, definition: Definition) -> bool:
+        done = self._trial.run(definition.resource)
+        return done is not None and self._report(definition, done, "would be written anew")
+
     def _convert(self, definition: Definition) -> bool:
-        if definition.storage != self._to and not self._dry_run:
+        if definition.storage != self._to:
             self._definitions.store_in(definition, self._to)
             self._wait(_NOTICED_SECONDS)
         read = self._definitions.read(definition.resource)
         done = self._migration.run(read) if read is not None else None
-        if done is None:
-            return False
+        return done is not None and self._report(definition, done, f"written anew in {self._to}")
+
+    def _report(self, definition: Definition, done: Migration, what: str) -> bool:
         stored = ", ".join(definition.stored)
-        what = "would be written anew" if self._dry_run else f"written anew in {self._to}"
         refused = f", {done.refused} refused" if done.refused else ""
         typer.echo(f"{definition.resource}: stored in {stored}; {done.written} {what}{refused}")
         return not done.refused

@@ -40,9 +40,10 @@ def pools_stored_in(plane: ControlPlane, version: str) -> int:
     return sum(o["apiVersion"] == f"karpenter.sh/{version}" for o in stored(plane, NODE_POOL).values())
 
 
-def converted(plane: ControlPlane, to: str = "v1") -> subprocess.CompletedProcess[str]:
+def converted(plane: ControlPlane, to: str = "v1", *options: str) -> subprocess.CompletedProcess[str]:
     """Run `treenail takeover convert` to its end."""
-    return subprocess.run(_command(plane, to), capture_output=True, text=True, timeout=90, check=False)  # noqa: S603
+    command = [*_command(plane, to), *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)  # noqa: S603
 
 
 def killed_after(plane: ControlPlane, enough: Callable[[int], bool], to: str = "v1") -> None:

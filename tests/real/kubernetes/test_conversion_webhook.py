@@ -349,3 +349,24 @@ def test_what_was_stored_in_v1beta1_stands_in_v1_once_the_user_says_so(server: C
         name: before[name]["spec"] for name in names
     }
     clean(server, replica)
+
+
+def test_a_dry_run_converts_each_object_and_has_v1beta1_s_schema_hold_but_stores_none(
+    server: ControlPlane, replica: Replica
+) -> None:
+    del replica
+    node_class = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    spec = {"requirements": [], "nodeClassRef": node_class, "terminationGracePeriod": "1h"}
+    pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool"}
+    template = {"template": {"spec": spec}}
+    ok(server.request("POST", POOLS, {**pool, "metadata": {"name": "plain"}, "spec": template}))
+    before = stored(server, NODE_POOL)
+
+    ran = converted(server, "v1beta1", "--dry-run")
+
+    assert ran.returncode == 0, ran
+    kept = "an annotation that only Treenail reads keeps"
+    (said,) = [line for line in ran.stdout.splitlines() if line.startswith("NodePool/plain: ")]
+    assert said.startswith(f"NodePool/plain: can be stored in v1beta1; {kept} ")
+    assert "spec.template.spec.terminationGracePeriod" in said
+    assert stored(server, NODE_POOL) == before

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,8 +19,12 @@ def server() -> Server:
         server.define(resource)
     server.define(NODE_POOL, stored=("v1beta1", "v1"))
     for name in ("a", "b"):
-        server.put(NODE_POOL.path(name), {"spec": {}})
+        server.put(NODE_POOL.path(name), a_pool())
     return server
+
+
+def a_pool(**spec: Any) -> dict[str, Any]:
+    return {"apiVersion": NODE_POOL.api_version, "kind": "NodePool", "spec": spec}
 
 
 def stored(server: Server) -> list[str]:
@@ -62,10 +67,51 @@ def test_a_dry_run_has_each_write_checked_and_changes_nothing(
     assert convert(server, dry_run=True)
 
     assert (server.objects, server.writes) == (before, [])
-    assert "2 would be written anew" in capsys.readouterr().out
+    assert capsys.readouterr().out.splitlines()[2:4] == [
+        "NodePool/a: can be stored in v1",
+        "NodePool/b: can be stored in v1",
+    ]
     server.refusals[NODE_POOL.path("a", subresource="status")] = [InvalidError("spec.weight: too much")]
     assert not convert(server, dry_run=True)
-    assert "NodePool/a: object not migrated: spec.weight: too much" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "NodePool/a: cannot be stored in v1: spec.weight: too much\n" in said
+    assert "1 would be written anew, 1 refused\n" in said
+
+
+def test_a_dry_run_to_v1beta1_tries_the_conversion_of_each_object_and_says_what_only_an_annotation_keeps(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    convert(server)
+    term = {"terminationGracePeriod": "1h"}
+    server.put(NODE_POOL.path("a"), a_pool(template={"spec": term}))
+    server.put(NODE_POOL.path("b"), a_pool(template="none"))
+    for number in range(12):
+        server.put(NODE_POOL.path(f"p-{number}"), a_pool(disruption=3))
+    server.put(NODE_POOL.path("z"), a_pool())
+    server.writes.clear()
+    capsys.readouterr()
+
+    assert not convert(server, "v1beta1", dry_run=True)
+
+    assert server.writes == []
+    kept = "an annotation that only Treenail reads keeps spec.template.spec.terminationGracePeriod"
+    said = capsys.readouterr().out.splitlines()
+    assert f"NodePool/a: can be stored in v1beta1; {kept}" in said
+    assert "NodePool/b: cannot be stored in v1beta1: NodePool b: spec.template: must be a mapping" in said
+    assert "NodePool/z: can be stored in v1beta1" in said
+    assert "nodepools.karpenter.sh: stored in v1; 2 would be written anew, 13 refused" in said
+
+
+def test_a_dry_run_has_the_api_server_check_the_objects_in_the_version_they_would_be_stored_in(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    convert(server)
+    there = replace(NODE_POOL, api_version="karpenter.sh/v1beta1").path("a", subresource="status")
+    server.refusals[there] = [InvalidError("spec.disruption: too many rules")]
+
+    assert not convert(server, "v1beta1", dry_run=True)
+
+    assert "NodePool/a: cannot be stored in v1beta1: spec.disruption: too many" in capsys.readouterr().out
 
 
 def test_ended_in_the_middle_it_is_done_by_the_next_run(server: Server) -> None:
