@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from treenail.adapters.api.diagnosis import quoted
+
 if TYPE_CHECKING:  # the library for it takes a third of a second to import
     from treenail.adapters.kubernetes.connection import Connection
 
 Kubeconfig: TypeAlias = Annotated[
-    Path | None, typer.Option(envvar="KUBECONFIG", help="The kubeconfig of the cluster.")
+    Path | None,
+    typer.Option(
+        envvar="KUBECONFIG", help="The kubeconfig of the cluster, or several, merged as by kubectl."
+    ),
 ]
 Context: TypeAlias = Annotated[str | None, typer.Option(help="The context of the kubeconfig.")]
 
 
-def connect(kubeconfig: Path | None, context: str | None, *, writes_per_second: int = 1) -> Connection:
+def connect(
+    kubeconfig: Path | None, context: str | None, *, writes_per_second: int = 1, tell: bool = True
+) -> Connection:
     """Return a connection to the cluster of a kubeconfig, by default of the usual one.
+
+    Which cluster that is, is said on stderr if `tell`.
 
     Raises:
         NotConnectedError: it says nothing usable.
@@ -25,6 +35,9 @@ def connect(kubeconfig: Path | None, context: str | None, *, writes_per_second: 
     from treenail.adapters.kubernetes.connection import Connection  # noqa: PLC0415
 
     usual = Path.home() / ".kube/config"
-    return Connection.open(
+    connection = Connection.open(
         kubeconfig=kubeconfig or usual, context=context, qps=writes_per_second, burst=writes_per_second
     )
+    if tell:
+        sys.stderr.write(f"treenail: context {quoted(connection.context)}, {connection.place}\n")
+    return connection

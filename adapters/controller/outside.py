@@ -89,13 +89,17 @@ def open_outside(ground: Ground) -> Outside:
 
 def _connect(ground: Ground) -> Connection:
     settings = ground.settings
-    return _opened(
+    connection = _opened(
         ground,
         qps=settings.kube_client_qps,
         burst=settings.kube_client_burst,
         dated=ground.dated,
         may_write=ground.tenure.check,
     )
+    ground.telemetry.log(
+        "the API server in use", logger=LOGGER, context=connection.context, server=connection.place
+    )
+    return connection
 
 
 def _opened(ground: Ground, **how: Any) -> Connection:  # noqa: ANN401 (what `Connection.open` takes)

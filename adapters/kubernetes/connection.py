@@ -17,7 +17,7 @@ from kubernetes.client import ApiClient, Configuration
 from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
 
 from treenail.adapters.kubernetes.errors import ForbiddenError, OverloadedError, ThrottledError, check
-from treenail.adapters.kubernetes.kubeconfig import flaw_of, problem_of
+from treenail.adapters.kubernetes.kubeconfig import current_context, flaw_of, place_of, problem_of
 from treenail.adapters.kubernetes.rate_limit import RateLimit
 from treenail.adapters.kubernetes.sockets import tell_of_sockets, told_of_sockets
 from treenail.adapters.kubernetes.stream import Stream
@@ -48,7 +48,7 @@ class Connection:
     affair. Writes wait for a permit of the rate limit, the most urgent first; reads, and whatever the
     server refused as too much at once, are tried again a few times. `may_write` is asked just before each
     attempt at a write, and raises a PortError where it may not be sent. `timeout` is for a request, unless it
-    brings its own (s).
+    brings its own (s). `context` is the kubeconfig's, for people.
     """
 
     def __init__(  # noqa: PLR0913 (all but one are set by name)
@@ -63,6 +63,7 @@ class Connection:
         dated: Callable[[datetime], None] = lambda _: None,
         may_write: Callable[[], None] = lambda: None,
         timeout: float = _REQUEST_SECONDS,
+        context: str = "",
     ) -> None:
         configuration.connection_pool_maxsize = _CONNECTIONS
         configuration.keep_alive = True
@@ -76,6 +77,7 @@ class Connection:
         self._dated = dated
         self._may_write = may_write
         self._timeout = timeout
+        self._context = context
         self._token = threading.Lock()
 
     @classmethod
@@ -92,6 +94,7 @@ class Connection:
     ) -> Connection:
         """Return a connection as a kubeconfig says, without one as a pod's service account does.
 
+        `kubeconfig` may be several files, separated as in KUBECONFIG, which are merged as kubectl does.
         `qps` and `burst` limit the writes; `dated` hears what time it is there, with each answer; `may_write`
         and `timeout` are as for the class. Nothing is asked of the server yet.
 
@@ -103,6 +106,7 @@ class Connection:
             if kubeconfig is None:
                 load_incluster_config(client_configuration=configuration)
             else:
+                context = context or current_context(str(kubeconfig))
                 load_kube_config(
                     config_file=str(kubeconfig),
                     context=context,
@@ -116,7 +120,25 @@ class Connection:
         flaw = flaw_of(configuration)
         if flaw:
             raise _not_connected(kubeconfig, flaw)
-        return cls(configuration, qps=qps, burst=burst, dated=dated, may_write=may_write, timeout=timeout)
+        return cls(
+            configuration,
+            qps=qps,
+            burst=burst,
+            dated=dated,
+            may_write=may_write,
+            timeout=timeout,
+            context=context or "",
+        )
+
+    @property
+    def context(self) -> str:
+        """The context of the kubeconfig that is in use, "" in the cluster."""
+        return self._context
+
+    @property
+    def place(self) -> str:
+        """Where the API server is, for people: nothing in it is a credential."""
+        return place_of(self._configuration)
 
     @property
     def url(self) -> str:

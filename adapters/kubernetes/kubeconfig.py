@@ -1,12 +1,15 @@
-"""Errors of a kubeconfig, in words that give away none of its content: it may be secret."""
+"""Kubeconfigs: which context is in use, and errors in words that give away nothing secret."""
 
 from __future__ import annotations
 
 import binascii
+import os
 import re
 import ssl
+from pathlib import Path
 from typing import Any, Final
 
+import yaml
 from kubernetes.config import ConfigException
 from urllib3.exceptions import LocationParseError
 from urllib3.util import parse_url
@@ -17,9 +20,45 @@ _NO_KEY: Final = re.compile(r"Expected key ([\w-]+) in ")
 _NO_ENTRY: Final = re.compile(r"Expected object with name .* in \S*/(\w+) list", re.DOTALL)
 
 
+class KubeconfigFileError(Exception):
+    """One of several files cannot be read. The text names it, and says what is wrong."""
+
+
+def current_context(paths: str) -> str | None:
+    """Return the context in use of one or several files, as kubectl: that of the first file that names one.
+
+    `paths` are separated as KUBECONFIG's are. Files that are not there are passed over, as kubectl does.
+
+    Raises:
+        KubeconfigFileError: one of several cannot be read. The only one raises its error as it is.
+    """
+    files = [Path(path).expanduser() for path in paths.split(os.pathsep) if path]
+    for file in files:
+        if not file.exists():
+            continue
+        try:
+            said = yaml.safe_load(file.read_text())
+        except Exception as error:
+            if len(files) == 1:
+                raise
+            raise KubeconfigFileError(f"{file}: {problem_of(error)}") from None
+        context = said.get("current-context") if isinstance(said, dict) else None
+        if context:
+            return context if isinstance(context, str) else None
+    return None
+
+
+def place_of(configuration: Any) -> str:  # noqa: ANN401 - the official client brings no types
+    """Return where the API server is: scheme, host, port and path, without what may be a credential."""
+    url = parse_url(str(configuration.host))
+    return f"{url.scheme}://{url.netloc}{url.path or ''}"
+
+
 def problem_of(error: Exception) -> str:
     """Return what kept the official client from reading a kubeconfig, on one line."""
     match error:
+        case KubeconfigFileError():
+            return str(error)
         case OSError():
             return error.strerror or type(error).__name__
         case MarkedYAMLError(problem_mark=mark) if mark is not None:

@@ -77,7 +77,10 @@ class Settings:
         "ec2", values.one_of(CloudName), "Where nodes come from: `ec2`, or `kwok` for nodes without machines."
     )
     kubeconfig: str = _variable(
-        "", values.text, "The kubeconfig of the cluster; without it, the pod's service account is used."
+        "",
+        values.text,
+        "The kubeconfig of the cluster, or several, merged as by kubectl; without it, the pod's service"
+        " account is used.",
     )
     kube_context: str = _variable("", values.text, "The context of that file; without it, the current one.")
     system_namespace: str = _variable(

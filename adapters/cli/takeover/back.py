@@ -46,7 +46,7 @@ def back(
     estate = of_files(file) if file else of_cluster(kubeconfig, context)
     if apply:
         _put_right(estate, kubeconfig, context)
-        estate = of_cluster(kubeconfig, context)
+        estate = of_cluster(kubeconfig, context, tell=False)
     parts = (_unread, _running, _definitions, _stamps, _profiles, _claims)
     findings = [finding for part in parts for finding in part(estate)]
     if not findings:
@@ -167,7 +167,7 @@ def _put_right(estate: Estate, kubeconfig: Kubeconfig, context: Context) -> None
     from treenail.adapters.runtime.dice import SystemDice  # noqa: PLC0415
     from treenail.domain.model.patches import ClaimPatch  # noqa: PLC0415
 
-    connection = connect(kubeconfig, context, writes_per_second=50)
+    connection = connect(kubeconfig, context, writes_per_second=50, tell=False)
     try:
         writer = KubernetesWriter(connection, clock=SystemClock(), dice=SystemDice())
         for claim in _known_claims(estate):

@@ -88,8 +88,8 @@ def of_files(files: Sequence[str]) -> Estate:
     return Estate(tuple(ours), live=False)
 
 
-def of_cluster(kubeconfig: Path | None, context: str | None) -> Estate:
-    """Read a cluster, by GET alone.
+def of_cluster(kubeconfig: Path | None, context: str | None, *, tell: bool = True) -> Estate:
+    """Read a cluster, by GET alone. Which one it is, is said on stderr if `tell`.
 
     Raises:
         BadInputError: it cannot be reached or read.
@@ -97,7 +97,7 @@ def of_cluster(kubeconfig: Path | None, context: str | None) -> Estate:
     from treenail.adapters.kubernetes.connection import NotConnectedError  # noqa: PLC0415
 
     try:
-        connection = connect(kubeconfig, context)
+        connection = connect(kubeconfig, context, tell=tell)
         try:
             unreadable: dict[str, str] = {}
             # Those that any API server has come first: where they cannot be read, nothing can.

@@ -23,6 +23,12 @@ class Ran:
     out: str
     err: str
 
+    @property
+    def complaint(self) -> str:
+        """What is said on stderr, but for the line that says which cluster is asked."""
+        first, _, rest = self.err.partition("\n")
+        return rest if first.startswith("treenail: context ") else self.err
+
 
 def treenail(*arguments: str) -> Ran:
     """Run `treenail` with these arguments."""

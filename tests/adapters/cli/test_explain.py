@@ -38,7 +38,7 @@ def explained(config: str, *arguments: str) -> Ran:
 
 def says(config: str, *arguments: str) -> list[str]:
     ran = explained(config, *arguments)
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, ran.complaint) == (0, "")
     return [one["says"] for one in json.loads(ran.out)["statements"]]
 
 
@@ -126,7 +126,7 @@ def test_events_about_other_kinds_do_not_tell_of_a_pod(
     ran = explained(config, "pod", "default/web")
 
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == "treenail: Pod default/web: is not there, and no event tells of it\n"
+    assert ran.complaint == "treenail: Pod default/web: is not there, and no event tells of it\n"
 
 
 def test_events_about_other_kinds_do_not_tell_of_a_node(server: ScriptedServer, config: str) -> None:
@@ -141,6 +141,9 @@ def test_of_a_pod_that_is_gone_its_events_tell(server: ScriptedServer, config: s
     assert says(config, "pod", "default/web") == ["It is not there any more."]
 
 
+NO_API_SERVER = "what answers GET /version is no API server"
+
+
 @pytest.mark.parametrize("body", [b"<html>login</html>", b"[]", b'{"items": [1]}', b""])
 def test_what_is_no_api_server_is_one_line(server: ScriptedServer, config: str, body: bytes) -> None:
     server.answers("/version", Reply(body=body))
@@ -149,7 +152,7 @@ def test_what_is_no_api_server_is_one_line(server: ScriptedServer, config: str, 
     ran = explained(config, "node", "n-0")
 
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == ("treenail: the cluster cannot be read: what answers GET /version is no API server\n")
+    assert ran.complaint == (f"treenail: the cluster cannot be read: {NO_API_SERVER}\n")
 
 
 def test_who_may_not_ask_for_the_version_may_still_ask_for_the_rest(tmp_path: Path) -> None:
@@ -159,6 +162,20 @@ def test_who_may_not_ask_for_the_version_may_still_ask_for_the_rest(tmp_path: Pa
         server.serve(NODE, node("n-0", 3))
 
         assert says(kubeconfig(tmp_path, server.url), "node", "n-0")
+
+
+def test_which_cluster_is_asked_is_said_once_without_what_the_kubeconfig_keeps_secret(
+    server: ScriptedServer, config: str
+) -> None:
+    secret = "top-secret"  # noqa: S105
+    file = Path(config)
+    file.write_text(file.read_text().replace("http://", f"http://me:{secret}@"))
+    server.serve(NODE, node("n-0", 3))
+
+    ran = explained(config, "node", "n-0")
+
+    assert ran.err == f'treenail: context "here", {server.url}\n'
+    assert secret not in ran.out
 
 
 def refused(plural: str) -> Reply:
@@ -178,7 +195,7 @@ def test_which_lists_are_forbidden_to_whom_is_said_at_once(server: ScriptedServe
         f'User "dev" cannot list resource "{plural}" in API group "" at the cluster scope (403)'
         for plural in ("nodes", "pods")
     )
-    assert ran.err == f"treenail: the cluster cannot be read: {told}\n"
+    assert ran.complaint == f"treenail: the cluster cannot be read: {told}\n"
 
 
 def test_what_may_be_listed_and_not_watched_is_told(server: ScriptedServer, config: str) -> None:
@@ -195,8 +212,8 @@ def test_events_that_are_none_are_one_line(server: ScriptedServer, config: str, 
     ran = explained(config, "pod", "default/web")
 
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith("treenail: the events about web cannot be read: ")
-    assert ran.err.count("\n") == 1
+    assert ran.complaint.startswith("treenail: the events about web cannot be read: ")
+    assert ran.complaint.count("\n") == 1
 
 
 def test_where_nobody_listens_one_line_says_so(tmp_path: Path) -> None:
@@ -207,6 +224,6 @@ def test_where_nobody_listens_one_line_says_so(tmp_path: Path) -> None:
         ran = explained(kubeconfig(tmp_path, url), "node", "n-0")
 
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == (
+    assert ran.complaint == (
         "treenail: the cluster cannot be read: GET /version: no connection to the API server\n"
     )

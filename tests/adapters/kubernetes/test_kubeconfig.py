@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -93,3 +94,66 @@ def test_a_sound_kubeconfig_is_taken(tmp_path: Path) -> None:
     connection.close()
 
     assert connection.url == "https://127.0.0.1:1"
+
+
+def several(tmp_path: Path, *contents: str | None) -> Path:
+    """Return the files of these contents as KUBECONFIG names them; None is a file that is not there."""
+    files = [tmp_path / f"config-{number}" for number in range(len(contents))]
+    for file, content in zip(files, contents, strict=True):
+        if content is not None:
+            file.write_text(content)
+    return Path(os.pathsep.join(map(str, files)))
+
+
+def part(name: str, *, current: str = "", server: str = "", users: bool = True) -> str:
+    """Return a kubeconfig with the context, the cluster and, if wanted, the user of a name."""
+    return json.dumps(
+        {
+            "current-context": current,
+            "clusters": [{"name": name, "cluster": {"server": server or f"https://{name}:1"}}],
+            "users": [{"name": name, "user": {"token": SECRET}}] if users else [],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        }
+    )
+
+
+def opened(kubeconfig: Path, context: str | None = None) -> tuple[str, str]:
+    connection = Connection.open(kubeconfig=kubeconfig, context=context, qps=1, burst=1)
+    connection.close()
+    return connection.context, connection.url
+
+
+def test_of_several_files_the_first_that_names_a_context_says_which(tmp_path: Path) -> None:
+    files = several(tmp_path, part("a"), None, part("b", current="b"), part("c", current="a"))
+
+    assert opened(files) == ("b", "https://b:1")
+    assert opened(files, "c") == ("c", "https://c:1")
+
+
+def test_of_several_files_the_first_that_has_an_entry_counts(tmp_path: Path) -> None:
+    files = several(tmp_path, part("a", current="a"), part("a", server="https://other:1"))
+
+    assert opened(files) == ("a", "https://a:1")
+
+
+def test_a_context_of_one_file_may_use_the_user_of_another(tmp_path: Path) -> None:
+    files = several(tmp_path, part("a", current="a", users=False), part("a"))
+
+    assert opened(files) == ("a", "https://a:1")
+
+
+def test_of_several_files_the_one_that_is_broken_is_named_and_nothing_it_holds(tmp_path: Path) -> None:
+    files = several(tmp_path, part("a"), f"token: {SECRET}\na: [b\n x: {SECRET}")
+
+    with pytest.raises(NotConnectedError) as raised:
+        opened(files)
+
+    assert str(raised.value).endswith(f": {tmp_path}/config-1: line 3 is not YAML")
+
+
+def test_the_place_of_an_api_server_has_no_credentials(tmp_path: Path) -> None:
+    file = several(tmp_path, tree({"server": f"https://me:{SECRET}@rancher:8443/k8s/c-1?token={SECRET}#x"}))
+    connection = Connection.open(kubeconfig=file, qps=1, burst=1)
+    connection.close()
+
+    assert connection.place == "https://rancher:8443/k8s/c-1"

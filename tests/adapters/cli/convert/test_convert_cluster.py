@@ -38,8 +38,10 @@ def test_what_is_no_list_of_an_api_server_is_one_line(tmp_path: Path, body: byte
         ran = converted(tmp_path, server)
 
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith("treenail: --from-cluster: GET /apis/karpenter.sh/v1alpha5/provisioners: ")
-    assert ran.err.count("\n") == 1
+    assert ran.complaint.startswith(
+        "treenail: --from-cluster: GET /apis/karpenter.sh/v1alpha5/provisioners: "
+    )
+    assert ran.complaint.count("\n") == 1
 
 
 def test_what_a_cluster_holds_is_converted_less_what_only_the_server_needs(tmp_path: Path) -> None:
@@ -50,7 +52,7 @@ def test_what_a_cluster_holds_is_converted_less_what_only_the_server_needs(tmp_p
 
         ran = converted(tmp_path, server)
 
-    assert ran.code == 0, ran.err
+    assert ran.code == 0, ran.complaint
     made = json.loads(ran.out)["items"]
     assert [(one["kind"], one["metadata"]) for one in made] == [
         ("NodePool", {"name": "default"}),

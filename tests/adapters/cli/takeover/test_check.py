@@ -39,7 +39,7 @@ def run(folder: Path, *trees: Tree, output: str = "json", command: str = "check"
 def found(folder: Path, *trees: Tree, command: str = "check") -> dict[str, tuple[str, str]]:
     """What becomes of each object and setting, and why."""
     ran = run(folder, *trees, command=command)
-    assert ran.err == ""
+    assert ran.complaint == ""
     report = json.loads(ran.out)
     assert ran.code == int(report["inTheWay"])
     return {one["about"]: (one["verdict"], one["why"]) for one in report["findings"]}
@@ -50,7 +50,7 @@ def test_a_cluster_that_karpenter_runs_is_adopted_as_it_is(tmp_path: Path) -> No
 
     ran = run(tmp_path, *trees, output="table")
 
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, ran.complaint) == (0, "")
     scale = "kubectl -n kube-system scale deployment karpenter --replicas=0"
     held = "held by karpenter-0, renewed at 2026-11-23T07:00:00Z"
     ours = "ours must use it too: install into kube-system, or set leaderElection.namespace=kube-system"
@@ -306,7 +306,7 @@ def test_files_with_nothing_of_karpenters_are_bad_input(tmp_path: Path, command:
     ran = run(tmp_path, pod, command=command)
 
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == "treenail: nothing of Karpenter's was found\n"
+    assert ran.complaint == "treenail: nothing of Karpenter's was found\n"
 
 
 @pytest.fixture
@@ -339,7 +339,7 @@ def test_a_cluster_is_read_and_never_written(server: ScriptedServer, tmp_path: P
 
     ran = treenail("takeover", "check", "--kubeconfig", kubeconfig(tmp_path, server.url), "-o", "json")
 
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, ran.complaint) == (0, "")
     assert json.loads(ran.out) == json.loads(run(tmp_path, *trees).out)
     assert {one.method for one in server.asked} == {"GET"}
 
@@ -361,7 +361,7 @@ def test_a_cluster_that_cannot_be_read_is_bad_input(server: ScriptedServer, tmp_
     ran = treenail("takeover", "check", "--kubeconfig", kubeconfig(tmp_path, server.url))
 
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith("treenail: the cluster cannot be read: ")
+    assert ran.complaint.startswith("treenail: the cluster cannot be read: ")
 
 
 # --- going back
@@ -483,4 +483,4 @@ def test_files_cannot_be_put_right(tmp_path: Path) -> None:
 
     ran = treenail("takeover", "back", "--apply", "-f", str(file))
 
-    assert (ran.code, ran.err) == (2, "treenail: --apply changes a cluster: leave out -f\n")
+    assert (ran.code, ran.complaint) == (2, "treenail: --apply changes a cluster: leave out -f\n")
