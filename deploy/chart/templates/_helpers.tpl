@@ -47,6 +47,15 @@ subjects:
 {{- default .Release.Namespace .Values.leaderElection.namespace }}
 {{- end }}
 
+{{/* The API of flow control that the cluster serves: v1 from 1.29 on. The older ones there were differ. */}}
+{{- define "treenail.flowControl" -}}
+{{- $version := .Capabilities.KubeVersion.Version }}
+{{- if semverCompare "<1.26-0" $version }}
+{{- fail (printf "flowSchema.enabled: Kubernetes %s has no API for it that fits; it needs 1.26" $version) }}
+{{- end }}
+{{- semverCompare ">=1.29-0" $version | ternary "flowcontrol.apiserver.k8s.io/v1" "flowcontrol.apiserver.k8s.io/v1beta3" }}
+{{- end }}
+
 {{- define "treenail.image" -}}
 {{- $image := .Values.controller.image }}
 {{- $repository := required "controller.image.repository: the image must be named (deploy/docker builds it)" $image.repository }}

@@ -200,7 +200,7 @@ def test_ec2_s_and_the_queue_s_clients_send_no_change_while_the_lease_is_not_hel
         sessions.append(session)
         return clients_open(session=session)
 
-    monkeypatch.setattr(aws.Clients, "open", opened)
+    monkeypatch.setattr(Clients, "open", opened)
     monkeypatch.setattr(aws, "SqsQueue", lambda *_, session, **__: sessions.append(session))
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")

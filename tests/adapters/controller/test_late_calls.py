@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import boto3
 import botocore.session
 import pytest
 from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
 from botocore.config import Config
 from botocore.credentials import RefreshableCredentials
 
@@ -27,13 +28,13 @@ class Account:
         self.tenure.extend(10.0)
         self.renewals = 0
         self.sent: list[str] = []
-        inner = botocore.session.Session()
+        inner: Any = botocore.session.Session()
         inner._credentials = RefreshableCredentials(
             "key", "secret", "token", datetime.now(UTC) - timedelta(hours=1), self.renew, "test"
         )
         self.session = boto3.Session(botocore_session=inner, region_name="us-east-1")
         refuse_late_calls(self.session, self.tenure.check)
-        self.session.events.register_last("before-send", self.answer)
+        self.session.events.register_last("before-send", cast("Any", self.answer))
 
     def renew(self) -> dict[str, str]:
         self.now += 60
@@ -52,7 +53,7 @@ class Account:
 
 class Answer(AWSResponse):
     def __init__(self) -> None:
-        super().__init__("", 500, {}, None)
+        super().__init__("", 500, HTTPHeaders(), None)
 
     @property
     def content(self) -> bytes:
@@ -96,7 +97,7 @@ def test_a_change_whose_credentials_come_before_the_deadline_is_sent(
 def test_a_replica_that_does_not_lead_asks_for_credentials_looks_up_and_receives() -> None:
     account = Account()
     account.tenure.end()
-    calls = (
+    calls: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("sts", "assume_role", {"RoleArn": "arn:aws:iam::1:role/role", "RoleSessionName": "session"}),
         ("ec2", "describe_instances", {}),
         ("sqs", "receive_message", {"QueueUrl": "https://sqs/q"}),

@@ -23,13 +23,13 @@ SERVED: Final = "karpenter.sh/v1/NodePool,admissionregistration.k8s.io/v1/Valida
 Tree = dict[str, Any]
 
 
-def render(helm: Helm, chart: Path, *words: str | Path) -> str:
-    """Return what a release `treenail` in kube-system would be made of.
+def render(helm: Helm, chart: Path, *words: str | Path, version: str = "1.34.4") -> str:
+    """Return what a release `treenail` in kube-system would be made of, on Kubernetes of a version.
 
     Raises:
         HelmError: the chart refuses the values.
     """
-    cluster = ("--kube-version", "1.34.4", "--api-versions", SERVED)
+    cluster = ("--kube-version", version, "--api-versions", SERVED)
     return helm("template", "treenail", chart, "--namespace", NAMESPACE, *cluster, *words)
 
 

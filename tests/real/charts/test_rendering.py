@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from tests.real.charts.rendering import (
     render,
 )
 from tests.real.parts.helm import Helm, HelmError
+from tests.test_dashboards import RULES
 from treenail.adapters.settings.settings import VARIABLES
 from treenail.adapters.settings.sources import read_settings
 from treenail.adapters.settings.unsupported_settings import ELECTION, IGNORED, REFUSED
@@ -154,6 +156,18 @@ REFUSALS: Final[list[tuple[Tree, str]]] = [
         {"replicas": 2, "leaderElection": {"enabled": False}},
         "replicas: more than 1 without leaderElection.enabled",
     ),
+    # --- of Karpenter before 1.0
+    ({"aws": {"defaultInstanceProfile": "p"}}, "aws.defaultInstanceProfile: of Karpenter before 1.0; in its"),
+    ({"clusterName": "demo"}, "in its place is settings.clusterName"),
+    ({"settings": {"aws": {"clusterName": "demo"}}}, "settings.aws.clusterName: of Karpenter before 1.0; in"),
+    ({"settings": {"aws": {"interruptionQueueName": "q"}}}, "in its place is settings.interruptionQueue"),
+    ({"settings": {"aws": {"enablePodENI": False}}}, "settings.aws.enablePodENI: of Karpenter before 1.0"),
+    ({"settings": {"aws": {"tags": {"a": "b"}}}}, "in its place is settings.awsTags"),
+    ({"settings": {"assumeRoleARN": "arn:aws:iam::1:role/r"}}, "in its place is serviceAccount.annotations"),
+    ({"settings": {"featureGates": {"driftEnabled": True}}}, "in its place is settings.featureGates.drift"),
+    ({"logConfig": {"logLevel": {"global": "debug"}}}, "logConfig.logLevel: of Karpenter before 1.0; in its"),
+    ({"controller": {"outputPaths": ["stdout"]}}, "in its place is logOutputPaths"),
+    ({"webhook": {"metrics": {"port": 8001}}}, "in its place is controller.metrics"),
 ]
 
 
@@ -165,6 +179,71 @@ def test_wrong_values_are_refused_by_their_name(helm: Helm, values: Path, wrong:
         render(helm, CHART, "--values", MINIMAL, "--values", values)
 
     assert problem in str(caught.value)
+
+
+def test_several_values_of_old_charts_are_named_together_and_empty_ones_pass(
+    helm: Helm, values: Path
+) -> None:
+    empty = {"assumeRoleARN": "", "aws": {"tags": {}}}
+    values.write_text(yaml.safe_dump({"settings": empty, "controller": {"outputPaths": []}}))
+    assert render(helm, CHART, "--values", MINIMAL, "--values", values)
+
+    values.write_text(yaml.safe_dump({"settings": {"aws": {"clusterName": "c"}}, "logEncoding": "json"}))
+    with pytest.raises(HelmError) as caught:
+        render(helm, CHART, "--values", MINIMAL, "--values", values)
+
+    assert "logEncoding: " in str(caught.value)
+    assert "settings.aws.clusterName: " in str(caught.value)
+
+
+def test_every_value_of_karpenters_old_charts_is_taken_or_refused_by_its_name(
+    helm: Helm, values: Path
+) -> None:
+    """A value that only the schema refuses would be refused without its new name."""
+    template = (CHART / "templates" / "_old_values.tpl").read_text()
+    old = re.findall(r"^([a-zA-Z.]+): ", template, flags=re.MULTILINE)
+    for path in old:
+        tree: Any = "set"
+        for key in reversed(path.split(".")):
+            tree = {key: tree}
+        values.write_text(yaml.safe_dump(tree))
+
+        with pytest.raises(HelmError, match=f"{re.escape(path)}: of Karpenter before 1.0"):
+            render(helm, CHART, "--values", MINIMAL, "--values", values)
+    assert len(old) > 30
+
+
+@pytest.mark.parametrize(
+    ("version", "api"), [("1.29.0", "v1"), ("1.28.9", "v1beta3"), ("1.26.0-eks-1", "v1beta3")]
+)
+def test_flow_control_is_of_the_api_that_the_cluster_serves(helm: Helm, version: str, api: str) -> None:
+    words = ("--values", MINIMAL, "--set", "flowSchema.enabled=true")
+    rendered = documents(render(helm, CHART, *words, version=version))
+
+    apis = [t["apiVersion"] for t in rendered if t["kind"] in {"FlowSchema", "PriorityLevelConfiguration"}]
+    assert apis == [f"flowcontrol.apiserver.k8s.io/{api}"] * 3
+
+
+def test_flow_control_is_refused_where_the_cluster_has_none_that_fits(helm: Helm) -> None:
+    with pytest.raises(HelmError, match=r"flowSchema\.enabled: Kubernetes v1\.25\.3 has no API"):
+        render(helm, CHART, "--values", MINIMAL, "--set", "flowSchema.enabled=true", version="1.25.3")
+
+
+def test_the_rules_of_prometheus_are_those_of_deploy_prometheus(helm: Helm) -> None:
+    rendered = documents(
+        render(
+            helm,
+            CHART,
+            "--values",
+            MINIMAL,
+            "--set",
+            "prometheusRule.enabled=true,prometheusRule.additionalLabels.a=b",
+        )
+    )
+    rule = of_kind(rendered, "PrometheusRule")
+
+    assert rule["spec"] == yaml.safe_load(RULES.read_text())
+    assert rule["metadata"]["labels"]["a"] == "b"
 
 
 def test_every_value_is_in_the_schema_and_in_the_file_with_everything() -> None:

@@ -30,7 +30,7 @@ PLURALS: Final = {
     "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
 }
 # The Prometheus operator's, which is not there.
-FOREIGN: Final = {"ServiceMonitor"}
+FOREIGN: Final = {"PrometheusRule", "ServiceMonitor"}
 NAMESPACES: Final = "/api/v1/namespaces"
 RESTRICTED: Final = "restricted-here"
 
