@@ -147,8 +147,12 @@ class LaunchCalls:
 
     def _record(self, claim: NodeClaim, instance: Instance) -> Call[NodeClaim]:
         """Write onto a claim which instance it got and what that has."""
+        profile = instance.instance_profile
         patch = ClaimPatch(
-            annotations=write_price(instance.price),
+            annotations={
+                **write_price(instance.price),
+                **({labels.INSTANCE_PROFILE: profile} if profile else {}),
+            },
             provider_id=instance.provider_id,
             image_id=instance.image_id,
             labels={

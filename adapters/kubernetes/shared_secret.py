@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from treenail.adapters.api.written.parts import Tree
 from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.resources import Resource
 from treenail.domain.model.errors import NotFoundError, UnavailableError
@@ -37,7 +38,9 @@ class Kept:
 class SharedSecret:
     """One Secret. Writing it is refused, as a ConflictError, where another was faster."""
 
-    def __init__(self, calls: ApiCalls, *, name: str, namespace: str) -> None:
+    def __init__(self, calls: ApiCalls, *, name: str, namespace: str, release: str = "") -> None:
+        """Where it is made, it can be taken over by a Helm `release` of its namespace."""
+        self._release = release
         self._calls = calls
         self._name = name
         self._namespace = namespace
@@ -77,11 +80,23 @@ class SharedSecret:
             {
                 "apiVersion": SECRET.api_version,
                 "kind": SECRET.kind,
-                "metadata": {"name": self._name, "namespace": self._namespace},
+                "metadata": {
+                    "name": self._name,
+                    "namespace": self._namespace,
+                    **(_taken_over_by(self._release, self._namespace) if self._release else {}),
+                },
                 "type": "Opaque",
                 "data": encoded,
             },
         )
+
+
+def _taken_over_by(release: str, namespace: str) -> Tree:
+    """Return the metadata without which Helm refuses to install what is there already."""
+    return {
+        "labels": {"app.kubernetes.io/managed-by": "Helm"},
+        "annotations": {"meta.helm.sh/release-name": release, "meta.helm.sh/release-namespace": namespace},
+    }
 
 
 def _decoded(data: Mapping[str, str]) -> dict[str, bytes]:

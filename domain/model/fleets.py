@@ -134,7 +134,8 @@ class Instance:
 
     `node_name` is what its node will be called, `subnet_id` and `security_groups` (ids, sorted) where in the
     network it is, and `placement_group` beside which others; they are empty where the answer at hand does
-    not say. `reservation` is the id of the capacity reservation it was launched for and still is in.
+    not say. `reservation` is the id of the capacity reservation it was launched for and still is in, and
+    `instance_profile` the name of its profile, "" where it has none.
     """
 
     id: str
@@ -154,6 +155,7 @@ class Instance:
     security_groups: tuple[str, ...] = ()
     placement_group: PlacementGroupRef = NO_GROUP
     reservation: str = ""
+    instance_profile: str = ""
     provider: str = "aws"
 
     @property

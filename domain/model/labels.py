@@ -60,6 +60,8 @@ ENDS_AT: Final = "treenail.sh/instance-ends-at"
 PRICE: Final = "treenail.sh/price"
 # What the node of a claim was bought to save, when, and in place of which nodes.
 CONSOLIDATED: Final = "treenail.sh/consolidated"
+# On a claim: Karpenter deletes instance profiles that it made and that neither a claim nor a class names.
+INSTANCE_PROFILE: Final = AWS + "instance-profile-name"
 # On a pool: what each of its nodes costs beside its price and its volumes, $/h.
 NODE_OVERHEAD_COST: Final = "treenail.sh/node-overhead-cost"
 # On a pool: within which time a consolidation of its nodes must have saved what it costs.

@@ -51,6 +51,8 @@ def test_a_claim_says_what_it_got() -> None:
     assert (claim.provider_id, claim.image_id) == (bought.provider_id, "ami-1")
     assert (claim.instance_type, claim.zone, claim.capacity_type) == ("m5.large", "a", labels.SPOT)
     assert claim.labels["size"] == "large"
+    # Karpenter would delete the profile of a claim that does not name it, once the class has another.
+    assert claim.annotations["karpenter.k8s.aws/instance-profile-name"] == "demo_1"
     assert (claim.capacity, claim.allocatable) == (bought.capacity, bought.allocatable)
     assert [c.type for c in claim.conditions] == ["Launched", "Registered", "Initialized", "Ready"]
     assert stage.lifecycle.received == [NodeLaunched(claim=claim, instance=bought)]

@@ -205,6 +205,7 @@ class StubCloud:
                 capacity=Resources.parse({"cpu": 2, "pods": 29}),
                 allocatable=Resources.parse({"cpu": "1900m", "pods": 29}),
                 labels={"size": "large"},
+                instance_profile="demo_1",
             )
             for _ in range(given)
         )

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from tests.adapters.fake.ec2.rig import node_class, request
-from tests.contracts.clouds import LATER_KNOWN, NOWHERE, Setup, of_ec2
+from tests.contracts.clouds import LATER_KNOWN, NOWHERE, OF_ROLE, Setup, of_ec2
 from treenail.domain.interruption.impairments import Impairments
 from treenail.domain.interruption.message_parsing import InterruptionKind
 from treenail.domain.model import labels
@@ -157,6 +157,17 @@ def test_an_instance_says_which_image_it_runs_and_that_it_is_of_aws(setup: Setup
 
     assert instance.image_id
     assert instance.provider_id == f"aws:///{instance.zone}/{instance.id}"
+
+
+@of_ec2
+def test_an_instance_says_which_instance_profile_it_has(setup: Setup) -> None:
+    profile = setup.cloud.node_class_status(OF_ROLE).meaning.instance_profile
+    (bought,) = setup.cloud.launch(request(of=OF_ROLE)).instances
+    setup.settle()
+
+    (listed,) = setup.cloud.instances()
+    assert profile.startswith("demo_")
+    assert (bought.instance_profile, listed.instance_profile) == (profile, profile)
 
 
 @of_ec2

@@ -16,13 +16,13 @@ from treenail.adapters.cli.takeover.estate import Estate, of_cluster, of_files
 from treenail.adapters.cli.takeover.findings import Finding, Verdict, print_findings
 from treenail.adapters.cli.takeover.karpenter_settings import deployments
 from treenail.domain.model.errors import PortError
+from treenail.domain.model.labels import INSTANCE_PROFILE
 from treenail.domain.model.nodes import DRIFTED, NodeClaim, Status, condition_of
 from treenail.domain.model.template_hash import HASH_VERSION, NODE_CLASS_HASH, NODEPOOL_HASH, version_of
 
 _SECTION: Final = "going back"
 _APPLY: Final = "treenail takeover back --apply"
 # By this Karpenter knows whose profile is still needed when its node class has another role.
-PROFILE: Final = "karpenter.k8s.aws/instance-profile-name"
 _STAMPED: Final = {"NodePool": NODEPOOL_HASH, "EC2NodeClass": NODE_CLASS_HASH}
 
 
@@ -145,7 +145,7 @@ def _unnamed_profiles(estate: Estate) -> Iterator[tuple[str, str]]:
     }
     for claim in _known_claims(estate):
         profile = managed.get(claim.node_class.name) if claim.node_class.kind == "EC2NodeClass" else None
-        if profile and claim.launched and claim.drift is None and PROFILE not in claim.annotations:
+        if profile and claim.launched and claim.drift is None and INSTANCE_PROFILE not in claim.annotations:
             yield claim.name, profile
 
 
@@ -174,7 +174,7 @@ def _put_right(estate: Estate, kubeconfig: Kubeconfig, context: Context) -> None
             if _says_not_drifted(claim):
                 writer.patch_claim(claim.name, ClaimPatch(remove_conditions=(DRIFTED,)))
         for name, profile in _unnamed_profiles(estate):
-            writer.patch_claim(name, ClaimPatch(annotations={PROFILE: profile}))
+            writer.patch_claim(name, ClaimPatch(annotations={INSTANCE_PROFILE: profile}))
         for kind, name in _half_stamped(estate):
             # Without a version Karpenter stamps the claims anew, and then this.
             gone: Mapping[str, None] = {version_of(_STAMPED[kind]): None}

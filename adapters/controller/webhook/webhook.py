@@ -25,6 +25,8 @@ from treenail.domain.model.errors import NotLeadingError, PortError
 from treenail.domain.model.runtime import Dice
 
 SECRET_NAME: Final = "treenail-webhook"  # noqa: S105 - what it is called, not what it holds
+# The chart, as the docs install it, makes the Secret too.
+_RELEASE: Final = "treenail"
 _EVERY_SECONDS: Final = 60.0
 _FOLLOWER_SECONDS: Final = 5.0
 # Replicas that were started together shall not all ask together.
@@ -115,7 +117,9 @@ def open_webhook(ground: Ground, connection: Connection) -> Webhook:
     calls = ApiCalls(connection)
     upkeep = WebhookUpkeep(
         address=address_of(settings, server.port),
-        secret=SharedSecret(calls, name=SECRET_NAME, namespace=own_namespace(settings.system_namespace)),
+        secret=SharedSecret(
+            calls, name=SECRET_NAME, namespace=own_namespace(settings.system_namespace), release=_RELEASE
+        ),
         definitions=Definitions(calls),
         present=server.present,
         clock=ground.clock,

@@ -121,6 +121,8 @@ class Descriptions:
             placement_group=PlacementGroupRef(
                 id=found["Placement"].get("GroupId", ""), name=found["Placement"].get("GroupName", "")
             ),
+            # EC2 tells the profile's ARN, which ends with its path and name.
+            instance_profile=found.get("IamInstanceProfile", {}).get("Arn", "").rpartition("/")[2],
         )
         return _on_hardware(placed, found["Placement"].get("Tenancy", "default"))
 
@@ -148,7 +150,11 @@ class Descriptions:
             for group in answer.get("Instances", ())
             for instance_id in group.get("InstanceIds", ())
         )
-        known = (_on_hardware(instance, request.tenancy) for instance in instances)
+        profile = _profile_of(call)
+        known = (
+            replace(_on_hardware(instance, request.tenancy), instance_profile=profile)
+            for instance in instances
+        )
         return tuple(sorted(known, key=lambda instance: instance.id))
 
     def _instance(
@@ -187,6 +193,12 @@ class Descriptions:
             if bought_from is not None:
                 return bought_from
             return self._by_class.get(tags.get(NODE_CLASS_TAG, ""), {})
+
+
+def _profile_of(call: FleetCall) -> str:
+    """Return the name of the instance profile of a call's templates, which have the same."""
+    named = (template.data.get("IamInstanceProfile", {}).get("Name", "") for template in call.templates)
+    return next(named, "")
 
 
 def errors_of(answer: CreateFleetResultTypeDef, call: FleetCall) -> tuple[FleetError, ...]:

@@ -217,6 +217,7 @@ class Fleets:
             security_groups=self._region.vpc.group_ids_of(request.node_class),
             placement_group=self._region.placement_groups.of(request.node_class),
             reservation="" if override.reservation is None else override.reservation.id,
+            instance_profile=self._region.profiles.name_of(request.node_class),
         )
         estimate = instance.allocatable.plus(instance_type.overhead.missing)
         self._region.machines.start(instance, request, subnet, estimate)

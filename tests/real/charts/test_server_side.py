@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.real.charts.rendering import CRD_CHART, VALUES, Tree, documents, golden, of_kind, render
+from tests.real.charts.rendering import (
+    CHART,
+    CRD_CHART,
+    NAMESPACE,
+    VALUES,
+    Tree,
+    documents,
+    golden,
+    of_kind,
+    render,
+)
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.helm import Helm
+from treenail.adapters.controller.webhook.webhook import SECRET_NAME
+from treenail.adapters.kubernetes.api_calls import ApiCalls
+from treenail.adapters.kubernetes.connection import Connection
+from treenail.adapters.kubernetes.shared_secret import SharedSecret
 
 # What the server says of a field that it does not know, or that is there twice.
 STRICT: Final = "dryRun=All&fieldValidation=Strict"
@@ -86,3 +101,21 @@ def test_its_pods_meet_the_restricted_standard(api_server: ControlPlane, namespa
     assert status == 201, answer
     loose = {**pod, "spec": {**pod["spec"], "hostNetwork": True}}
     assert api_server.request("POST", where, loose)[0] == 403
+
+
+def test_a_secret_that_a_controller_outside_of_the_cluster_made_is_taken_over_with_what_it_holds(
+    api_server: ControlPlane, tmp_path: Path
+) -> None:
+    api_server.request("POST", NAMESPACES, {"metadata": {"name": NAMESPACE}})
+    connection = Connection.open(kubeconfig=api_server.kubeconfig, qps=100, burst=100)
+    secret = SharedSecret(ApiCalls(connection), name=SECRET_NAME, namespace=NAMESPACE, release="treenail")
+    secret.write({"tls.key": b"kept"}, None)
+    helm = Helm(tmp_path, api_server.kubeconfig)
+
+    helm("install", "treenail", CHART, "--namespace", NAMESPACE, "--values", VALUES["minimal"])
+
+    held = secret.read()
+    connection.close()
+    helm("uninstall", "treenail", "--namespace", NAMESPACE)
+    assert held is not None
+    assert held.data == {"tls.key": b"kept"}
