@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 import sys
-from importlib import metadata
-from typing import Annotated
+from collections.abc import Sequence
+from importlib import import_module, metadata
+from typing import Annotated, Final
 
 import typer
 
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.cli.at_option import joined
-from treenail.adapters.cli.catalogue import catalogue
-from treenail.adapters.cli.controller import controller
-from treenail.adapters.cli.convert import convert
-from treenail.adapters.cli.explain import explain
-from treenail.adapters.cli.plan import plan
 from treenail.adapters.cli.problems import BAD_INPUT, BadInputError
-from treenail.adapters.cli.rehearse import rehearse
-from treenail.adapters.cli.simulate import simulate
-from treenail.adapters.cli.takeover import takeover
 
-app = typer.Typer(
-    name="treenail",
-    help="A node autoscaler for Kubernetes on EC2 that says why.",
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
+# Each is a function, or a group of commands, in the module of its name: only the one that is called is
+# imported, since some bring the whole system.
+COMMANDS: Final = (
+    "controller",
+    "rehearse",
+    "simulate",
+    "plan",
+    "catalogue",
+    "convert",
+    "explain",
+    "takeover",
 )
-app.command()(controller)
-app.command()(rehearse)
-app.command()(simulate)
-app.command()(plan)
-app.command()(catalogue)
-app.command()(convert)
-app.add_typer(explain, name="explain")
-app.add_typer(takeover, name="takeover")
+_VERSION: Final = "--version"
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001
@@ -43,21 +34,48 @@ def _version(wanted: bool) -> None:  # noqa: FBT001
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option(_VERSION, callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Decide, rehearse and explain the nodes of a cluster."""
     del version
 
 
+def commands_for(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return the commands that arguments are read with: the one they name, or all, to be listed."""
+    first = arguments[0] if arguments else ""
+    if first == _VERSION:
+        return ()
+    return (first,) if first in COMMANDS else COMMANDS
+
+
+def app_of(names: Sequence[str]) -> typer.Typer:
+    """Return the application with some of the commands, which are imported for it."""
+    app = typer.Typer(
+        name="treenail",
+        help="A node autoscaler for Kubernetes on EC2 that says why.",
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_options)
+    for name in names:
+        command = getattr(import_module(f"treenail.adapters.cli.{name}"), name)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
+    return app
+
+
 def main() -> None:
     """Run a command; bad input ends with one line on stderr and exit code 2."""
     try:
-        code = app(joined(sys.argv[1:]) or ["--help"], standalone_mode=False)
+        arguments = joined(sys.argv[1:]) or ["--help"]
+        code = app_of(commands_for(arguments))(arguments, standalone_mode=False)
     except (ManifestError, BadInputError) as error:
         problem = str(error)
     except ModuleNotFoundError as error:
