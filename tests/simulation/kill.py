@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tests.scenarios.manifests import Manifest, deployment, node_class, node_pool, text
@@ -15,6 +15,7 @@ from tests.simulation.witness import Witness
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.cluster import ClusterFaults
 from treenail.adapters.fake.ec2 import EC2Faults
+from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 from treenail.domain.model import labels
 from treenail.domain.model.taints import DISRUPTED
 
@@ -41,6 +42,10 @@ class Kill:
         self.end = sorted(ENDS)[self.seed % len(ENDS)]
         self.old = self.dice.random() < 0.3
         conditions = any_conditions(self.dice, lost=0.05)
+        if self.end == "consolidation":
+            self.old = False
+            system = replace(conditions.system, consolidation=ConsolidationRules())
+            conditions = replace(conditions, system=system)
         self.rehearsal = Rehearsal(seed=self.seed, conditions=conditions)
 
     def run(self) -> None:
@@ -65,7 +70,7 @@ class Kill:
 
     def _protected(self, app: str) -> bool:
         """Return whether nobody may take an app more pods than its budget: EC2 does, and we do on purpose."""
-        return self.end != "interruption" and not (self.end == "emptiness" and app == _APPS[0])
+        return self.end != "interruption" and app not in SCALED.get(self.end, ())
 
     def _nodes(self) -> tuple[Manifest, ...]:
         sizes = {"key": "karpenter.k8s.aws/instance-size", "operator": "In", "values": ["xlarge"]}
@@ -74,6 +79,8 @@ class Kill:
         pool = node_pool(consolidate_after="30s")
         pool["spec"]["template"]["spec"]["requirements"].append(sizes)
         pool["spec"]["disruption"]["budgets"] = [{"nodes": self.dice.choice(("1", "100%"))}]
+        if self.end == "consolidation":
+            pool["spec"]["disruption"]["consolidationPolicy"] = "WhenEmptyOrUnderutilized"
         return node_class(), pool
 
     def _workload(self, app: str) -> tuple[Manifest, Manifest]:
@@ -133,6 +140,16 @@ class Kill:
         world.call_at(world.monotonic() + back, lambda: self.rehearsal.scale(_APPS[0], _REPLICAS))
         return set()
 
+    def consolidate(self, _: str) -> set[str]:
+        """Let half of the pods end for a while, so that others may move together, and then be there again."""
+        for app in _APPS:
+            self.rehearsal.scale(app, _REPLICAS // 2)
+        self.rehearsal.run(self.dice.uniform(20, 60))
+        world, back = self.rehearsal.world, self.dice.uniform(200, 500)
+        for app in _APPS:
+            world.call_at(world.monotonic() + back, lambda app=app: self.rehearsal.scale(app, _REPLICAS))
+        return set()
+
     # --- what is to be
 
     def _all_run(self) -> bool:
@@ -160,4 +177,7 @@ ENDS: Final[Mapping[str, Callable[[Kill, str], set[str]]]] = {
     "deletion of the claim": Kill.delete_claim,
     "drift": Kill.drift,
     "emptiness": Kill.empty,
+    "consolidation": Kill.consolidate,
 }
+# The apps of which somebody takes pods away for it.
+SCALED: Final[Mapping[str, tuple[str, ...]]] = {"emptiness": _APPS[:1], "consolidation": _APPS}
