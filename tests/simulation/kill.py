@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from tests.scenarios.manifests import Manifest, deployment, node_class, node_pool, text
@@ -147,7 +148,7 @@ class Kill:
         self.rehearsal.run(self.dice.uniform(20, 60))
         world, back = self.rehearsal.world, self.dice.uniform(200, 500)
         for app in _APPS:
-            world.call_at(world.monotonic() + back, lambda app=app: self.rehearsal.scale(app, _REPLICAS))
+            world.call_at(world.monotonic() + back, partial(self.rehearsal.scale, app, _REPLICAS))
         return set()
 
     # --- what is to be
