@@ -51,19 +51,20 @@ class Seed:
     pods: list[dict[str, Any]]
 
 
-def seed(parts: ControlPlane, pods: int) -> Seed:
-    """Have the controller buy nodes for so many pods."""
-    with running(treenail(), parts, {}):
+def seed(parts: ControlPlane, pods: int, by: Contestant) -> Seed:
+    """Have a controller buy nodes for so many pods."""
+    with running(by, parts, {}):
+        until(lambda: by.settled(parts), "the pool is not taken in")
         made = deployment(pods)
         container = made["spec"]["template"]["spec"]["containers"][0]
         container["resources"] = {"requests": {"cpu": "100m", "memory": "128Mi"}}
         container["env"] = [{"name": f"SETTING_{n}", "value": "v" * 20} for n in range(10)]
         assert parts.request("POST", DEPLOYMENTS, made)[0] == 201
 
-        def there() -> list[dict[str, Any]]:
+        def ready() -> list[dict[str, Any]]:
             return [p for p in parts.request("GET", PODS)[1]["items"] if says(p, "Ready")]
 
-        until(lambda: len(there()) == pods, "the first pods do not run", patience=120.0)
+        until(lambda: len(ready()) == pods, "the first pods do not run", patience=120.0)
         until(
             lambda: all(says(c, "Initialized") for c in parts.request("GET", CLAIMS)[1]["items"]),
             "the first node is not initialized",
@@ -71,7 +72,7 @@ def seed(parts: ControlPlane, pods: int) -> Seed:
         node = parts.request("GET", NODES)[1]["items"][0]
         claims = parts.request("GET", CLAIMS)[1]["items"]
         [claim] = [c for c in claims if c["status"]["nodeName"] == node["metadata"]["name"]]
-        return Seed(node, claim, there())
+        return Seed(node, claim, ready())
 
 
 def copies(of: Seed, nodes: int, pods: int) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -94,19 +95,19 @@ def copies(of: Seed, nodes: int, pods: int) -> Iterator[tuple[str, dict[str, Any
         for p in range(min(share, pods - n * share)):
             number = n * share + p
             yield (
-                f"/registry/pods/default/{_pod_name(number)}",
+                f"/registry/pods/default/{pod_name(number)}",
                 _pod(of.pods[p % len(of.pods)], number, node_name),
             )
 
 
-def _pod_name(number: int) -> str:
+def pod_name(number: int) -> str:
     return f"web-{number // REPLICAS}-7c9d8b6f5-{number:05d}"
 
 
 def _pod(of: dict[str, Any], number: int, node: str) -> dict[str, Any]:
     pod = _fresh(copy.deepcopy(of))
     meta, app = pod["metadata"], f"web-{number // REPLICAS}"
-    meta.update(name=_pod_name(number), uid=f"00000000-0000-4000-8002-{number:012d}")
+    meta.update(name=pod_name(number), uid=f"00000000-0000-4000-8002-{number:012d}")
     meta["labels"] = {"app": app, "team": f"team-{number // REPLICAS % 50}", "pod-template-hash": "7c9d8b6f5"}
     meta["annotations"] = {"prometheus.io/scrape": "true", "checksum/config": f"{number // REPLICAS:064d}"}
     meta["ownerReferences"][0].update(
@@ -153,7 +154,7 @@ def stamp(parts: ControlPlane, pods: int, seconds: float) -> int:
     dice, until_then, count = random.Random(1), time.monotonic() + seconds, 0
     while time.monotonic() < until_then:
         change = {"metadata": {"labels": {STAMP: f"{time.time():.3f}"}}}
-        name = _pod_name(dice.randrange(pods))
+        name = pod_name(dice.randrange(pods))
         status, answer = parts.request("PATCH", f"{PODS}/{name}", change, MERGE)
         assert status == 200, answer
         count += 1
@@ -165,12 +166,12 @@ def measure(nodes: int, pods: int, seconds: float) -> dict[str, object]:
     """Return the figures."""
     with ControlPlane() as parts:
         install(parts, treenail())
-        first = seed(parts, -(-pods // nodes))
+        first = seed(parts, -(-pods // nodes), treenail())
         for part in ("kwok", "kube-controller-manager", "kube-scheduler"):
             parts.stop_part(part)
         begun = time.monotonic()
         written = write(parts.etcd, copies(first, nodes, pods))
-        until(lambda: _there(parts) > pods, "the API server does not see them", patience=120.0)
+        until(lambda: there(parts) > pods, "the API server does not see them", patience=120.0)
         figures: dict[str, object] = {
             "objects": written,
             "writing_seconds": round(time.monotonic() - begun, 1),
@@ -225,7 +226,8 @@ def _resident(pid: int) -> float:
     return round(usage(pid).resident_bytes / MIB, 1)
 
 
-def _there(parts: ControlPlane) -> int:
+def there(parts: ControlPlane) -> int:
+    """Return how many pods there are."""
     listed = parts.request("GET", f"{PODS}?limit=1")[1]
     return 1 + int(listed["metadata"].get("remainingItemCount", 0))
 

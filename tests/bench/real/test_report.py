@@ -9,6 +9,7 @@ import msgspec
 from tests.bench.real.__main__ import table, turns
 from tests.bench.real.contest import Run
 from tests.bench.real.contestants import Contestant
+from tests.bench.real.process_state import process_state
 from tests.bench.real.usage import usage
 
 RUN = Run(
@@ -80,3 +81,21 @@ def test_a_process_that_is_gone_uses_nothing() -> None:
     process.wait()
 
     assert usage(process.pid).resident_bytes == 0
+
+
+def test_the_state_of_a_process_tells_its_sockets_from_its_other_files() -> None:
+    code = "import socket; kept = [socket.socket() for _ in range(3)]; print('held', flush=True); input()"
+    with subprocess.Popen(  # noqa: S603
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout.readline() == "held\n"
+        state = process_state(process.pid)
+        process.stdin.write("\n")
+        process.stdin.close()
+
+    assert state.sockets == 3
+    assert state.files > 3
+    assert state.threads == 1
+    assert state.total_mib > 1

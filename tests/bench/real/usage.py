@@ -22,7 +22,7 @@ class Usage:
 def usage(pid: int) -> Usage:
     """Return what a process and its living descendants use together; one that ends meanwhile is left out."""
     cpu, resident = 0.0, 0
-    for member in _family(pid):
+    for member in family(pid):
         try:
             fields = Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()
         except OSError:
@@ -32,7 +32,8 @@ def usage(pid: int) -> Usage:
     return Usage(cpu, resident)
 
 
-def _family(pid: int) -> list[int]:
+def family(pid: int) -> list[int]:
+    """Return a process and its living descendants, each after the one that started it."""
     found = [pid]
     for member in found:
         for children in sorted(Path(f"/proc/{member}/task").glob("*/children")):
