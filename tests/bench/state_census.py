@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pykka import ThreadingActor
 
 from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.domain.packing.identity import IdentityMap
 
 # Time is the world's: its timers belong to the fakes as well.
 NOT_OURS = ("World",)
@@ -31,7 +32,11 @@ def entries(rehearsal: Rehearsal) -> Counter[str]:
         if id(thing) in seen:
             continue
         seen.add(id(thing))
-        if isinstance(thing, dict | list | set | deque | frozenset | tuple):
+        if isinstance(thing, IdentityMap):
+            # Who has it is what grows.
+            found[name] += len(thing)
+            waiting.extend((name, item) for item in thing.values())
+        elif isinstance(thing, dict | list | set | deque | frozenset | tuple):
             found[name] += len(thing)
             waiting.extend((name, item) for item in _items(thing))
         elif _is_ours(thing):
