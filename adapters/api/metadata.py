@@ -10,6 +10,7 @@ from msgspec import field
 
 from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.interning import interned, interned_items
 from treenail.adapters.api.model import Model, StrictModel, Time
 from treenail.adapters.api.names import check_annotations, check_labels, is_dns_label, is_subdomain
 from treenail.domain.model.instants import in_utc
@@ -31,10 +32,10 @@ class OwnerReference(Model, kw_only=True):
 
     def value(self) -> Owner:
         return Owner(
-            kind=self.kind,
-            name=self.name,
-            uid=self.uid,
-            api_version=self.api_version,
+            kind=interned(self.kind),
+            name=interned(self.name),
+            uid=interned(self.uid),
+            api_version=interned(self.api_version),
             controller=self.controller,
             block_deletion=self.block_owner_deletion,
         )
@@ -45,6 +46,11 @@ class TemplateMetadata(Model):
 
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # Pods of one template differ in few of them, and nodes of one pool.
+        self.labels = interned_items(self.labels)
+        self.annotations = interned_items(self.annotations)
 
     def check(self, at: str) -> None:
         """Raise FieldError unless labels and annotations are well-formed."""
@@ -143,10 +149,10 @@ class ConditionModel(Model):
     def value(self) -> Condition:
         since = self.last_transition_time
         return Condition(
-            type=self.type,
+            type=interned(self.type),
             status=self.status,
-            reason=self.reason,
-            message=self.message,
+            reason=interned(self.reason),
+            message=interned(self.message),
             since=in_utc(since) if since else None,
         )
 
@@ -166,10 +172,10 @@ class CoreConditionModel(Model):
             return None
         since = self.last_transition_time
         return Condition(
-            type=self.type,
+            type=interned(self.type),
             status=Status(self.status),
-            reason=self.reason,
-            message=self.message,
+            reason=interned(self.reason),
+            message=interned(self.message),
             since=in_utc(since) if since else None,
         )
 

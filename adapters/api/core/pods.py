@@ -11,6 +11,7 @@ from treenail.adapters.api.core.pod_model import PodSpecModel
 from treenail.adapters.api.core.pod_specs import without_field_terms
 from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.interning import interned
 from treenail.adapters.api.metadata import CoreConditionModel, CoreObject
 from treenail.adapters.api.model import Model, Time
 from treenail.adapters.api.names import is_subdomain
@@ -66,7 +67,7 @@ def pod(model: PodModel, reading: Reading) -> Translation:
     found = Pod(
         uid=meta.uid or f"{namespace}/{meta.name}",
         name=meta.name,
-        namespace=namespace,
+        namespace=interned(namespace),
         resource_version=meta.version,
         labels=meta.labels,
         annotations=meta.annotations,
@@ -75,7 +76,7 @@ def pod(model: PodModel, reading: Reading) -> Translation:
         created_at=created_at,
         deleting_since=meta.deleting_since,
         phase=status.value,
-        node_name=node_name,
+        node_name=interned(node_name),
         nominated_node=status.nominated_node_name,
         unschedulable_since=_unschedulable_since(scheduled, created_at),
         scheduled_at=_scheduled_at(scheduled),

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from treenail.adapters.api.diagnosis import under
 from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.interning import interned, interned_all
 from treenail.adapters.api.karpenter.restrictions import check_allowed
 from treenail.adapters.api.model import StrictModel
 from treenail.adapters.api.names import check_key, check_labels, check_value
@@ -105,9 +106,9 @@ def check_pool_labels(own: dict[str, str], at: str, generation: Generation) -> N
 def _conjunction(models: Sequence[AnyRequirement]) -> Requirements:
     return Requirements(
         Requirement.of(
-            labels.normalized(m.key),
+            interned(labels.normalized(m.key)),
             Operator(m.operator),
-            m.values,
+            interned_all(m.values),
             min_values=_least(m),
         )
         for m in models
