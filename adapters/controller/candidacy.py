@@ -13,7 +13,7 @@ from treenail.actors.runtime.threads import Threads
 from treenail.adapters.controller.namespace import lease_namespace
 from treenail.adapters.controller.pages import Page
 from treenail.adapters.settings.settings import Settings
-from treenail.domain.leadership.lease import LeaseTiming
+from treenail.domain.leadership.lease import IDENTITY_PREFIX, LeaseTiming
 from treenail.domain.leadership.news import LeaseElsewhere, LeaseHeld, LeaseNews, LeaseUnread
 from treenail.domain.leadership.tenure import Tenure
 from treenail.domain.model.errors import PortError
@@ -21,8 +21,6 @@ from treenail.domain.ports import LeaseStore, Telemetry
 
 UNKNOWN: Final = "not everything there is in the cluster is known yet"
 TIMING = LeaseTiming()
-# How the identities of our replicas begin; those of Karpenter's begin with the name of its pod.
-_OURS: Final = "treenail_"
 
 
 class Candidacy:
@@ -37,7 +35,7 @@ class Candidacy:
         telemetry: Telemetry,
         leads: Callable[[], None],
     ) -> None:
-        self.identity = f"{_OURS}{socket.gethostname()}_{uuid.uuid4()}"
+        self.identity = f"{IDENTITY_PREFIX}{socket.gethostname()}_{uuid.uuid4()}"
         self._name = f"{lease_namespace(settings)}/{settings.leader_election_name}"
         self._store = store
         self._tenure = tenure
@@ -102,8 +100,8 @@ class Candidacy:
 
     def _holder(self) -> str:
         match self._news:
-            case LeaseElsewhere(holder=holder) if holder.startswith(_OURS):
-                return f"the replica {holder.removeprefix(_OURS)}"
+            case LeaseElsewhere(holder=holder) if holder.startswith(IDENTITY_PREFIX):
+                return f"the replica {holder.removeprefix(IDENTITY_PREFIX)}"
             case LeaseElsewhere(holder=holder) if holder:
                 return f"another program ({holder}: Karpenter?)"
             case _:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
+
+# How the identities of our replicas begin; those of Karpenter's begin with the name of its pod.
+IDENTITY_PREFIX: Final = "treenail_"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Final
 from treenail.adapters.cli.takeover.estate import GROUPS, WEBHOOKS, Estate, Tree
 from treenail.adapters.cli.takeover.findings import Finding, Verdict
 from treenail.adapters.cli.takeover.karpenter_settings import Deployed, deployments
+from treenail.domain.leadership.lease import IDENTITY_PREFIX
 
 _SECTION: Final = "who runs"
 
@@ -54,7 +55,10 @@ def _running(deployed: Deployed) -> Finding:
 
 def _held(lease: Tree, namespace: str, name: str) -> Finding:
     spec = lease.get("spec") or {}
-    holder = spec.get("holderIdentity")
+    holder = str(spec.get("holderIdentity") or "")
+    if holder.startswith(IDENTITY_PREFIX):
+        why = f"held by Treenail ({holder.removeprefix(IDENTITY_PREFIX)})"
+        return Finding(_SECTION, f"Lease {namespace}/{name}", Verdict.SAME, why)
     held = f"held by {holder}, renewed at {spec.get('renewTime')}" if holder else "held by nobody"
     ours = f"ours must use it too: install into {namespace}, or set leaderElection.namespace={namespace}"
     return Finding(_SECTION, f"Lease {namespace}/{name}", Verdict.TO_DO, f"{held}; {ours}")

@@ -31,6 +31,7 @@ from tests.bench.real.large import NAME, PODS, copies, pod_name, running, seed, 
 from tests.bench.real.process_state import process_state
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.objects import MERGE
+from tests.real.parts.processes import PartFailedError, Processes
 
 # So long each has to itself once it is ready, and then until it needs less than this of a core over so many
 # seconds.
@@ -95,8 +96,9 @@ def measure(contestant: Contestant, nodes: int, pods: int) -> list[Footprint]:
 def _replicas(contestant: Contestant, parts: ControlPlane) -> Iterator[list[tuple[str, int]]]:
     """Run what there is of a controller: its roles and process ids."""
     if contestant.name != NAME:
-        with running(contestant, parts, {}) as (_, pid, _):
+        with running(contestant, parts, {}) as (processes, pid, _):
             yield [(contestant.name, pid)]
+            _expect_alive(processes)
         return
     # Whoever comes first leads: the other one finds the lease held.
     with (
@@ -105,7 +107,14 @@ def _replicas(contestant: Contestant, parts: ControlPlane) -> Iterator[list[tupl
     ):
         assert "this replica leads" in leading.log_of(NAME).read_text()
         yield [("leader", leader), ("follower", follower)]
+        _expect_alive(leading)
+        _expect_alive(following)
         assert "this replica leads" not in following.log_of(NAME).read_text()
+
+
+def _expect_alive(processes: Processes) -> None:
+    if not processes.running():
+        raise PartFailedError(f"it ended meanwhile; it said last:\n{processes.last_lines(NAME)}")
 
 
 class _Watched:

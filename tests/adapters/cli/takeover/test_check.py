@@ -70,6 +70,12 @@ def test_a_cluster_that_karpenter_runs_is_adopted_as_it_is(tmp_path: Path) -> No
     ]
 
 
+def test_a_lease_that_treenail_holds_asks_for_nothing_more(tmp_path: Path) -> None:
+    told = found(tmp_path, deployment(), lease("treenail_host_1b4e28ba"), pool())
+
+    assert told["Lease kube-system/karpenter-leader-election"] == ("same", "held by Treenail (host_1b4e28ba)")
+
+
 def test_alike_claims_are_one_line_of_the_table(tmp_path: Path) -> None:
     claims = [claim(f"c-{n}") for n in range(500)]
 
