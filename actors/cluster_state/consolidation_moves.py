@@ -16,12 +16,14 @@ from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, Snapsho
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules, consolidation_pass
 from treenail.domain.disruption.disruption import DisruptNodes, decision_labels
 from treenail.domain.disruption.move_history import MoveHistory
+from treenail.domain.disruption.move_validity import pass_of
 from treenail.domain.disruption.moves_under_way import MovesUnderWay
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.runtime import Ref
 from treenail.domain.telemetry import metrics
 
 _PODS_WAIT: Final = "pods wait for a decision"
+_EARLIER: Final = "a move that it relies on was not made"
 
 
 class ConsolidationMoves:
@@ -50,6 +52,8 @@ class ConsolidationMoves:
         self._consolidator = consolidator
         self._termination = termination
         self._moves = MovesUnderWay(model)
+        # The moves of the present pass that are made, by decision.
+        self._made: dict[str, None] = {}
         self.history = MoveHistory()
 
     def serve(self, wanted: ConsolidationWanted, now: datetime, *, busy: bool) -> None:
@@ -74,6 +78,8 @@ class ConsolidationMoves:
         """Return why a move is not to be made now: pods may need the room, or it undoes a recent one."""
         if busy or self.pods_wait():
             return _PODS_WAIT
+        if any(decision not in self._made for decision in planned.after):
+            return _EARLIER
         known, loops = self._model.objects.claims, self.history.loops
         removed = [known[name] for name in planned.removed if name in known]
         why = self.history.undoes(removed, planned.plan.claims, now)
@@ -101,10 +107,16 @@ class ConsolidationMoves:
         """Follow a move that was accepted."""
         for order in orders:
             if order.cause is Cause.UNDERUTILIZED:
+                self._note_made(decided.decision.id)
                 self._moves.begin(decided, committed, (view.name for view in order.nodes))
                 self._count_saving(decided.saves, order)
                 for claim in committed.claims:
                     self.history.bought(claim.name, decided.origins)
+
+    def _note_made(self, decision: str) -> None:
+        """Remember that a move is made, for those of its pass that come after it."""
+        self._made = {one: None for one in self._made if pass_of(one) == pass_of(decision)}
+        self._made[decision] = None
 
     def _count_saving(self, saves: float, order: DisruptNodes) -> None:
         """Count what a move saves with the pools of its nodes, in equal shares."""

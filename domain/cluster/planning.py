@@ -96,7 +96,7 @@ class PlanDecided:
     """Where the pods of a snapshot should go. Nothing is done yet. Refusals name every pool.
 
     Of a consolidation move, `removed` are the nodes that go, `saves` is what the cluster costs less by it,
-    $/h, and `origins` what its claims are to say of that.
+    $/h, and `origins` what its claims are to say of that. It holds once the decisions `after` are made.
     """
 
     decision: Decision
@@ -108,6 +108,7 @@ class PlanDecided:
     removed: tuple[str, ...] = ()
     saves: float = 0.0
     origins: tuple[Origin, ...] = ()
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

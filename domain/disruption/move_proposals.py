@@ -44,6 +44,7 @@ def proposal_of(found: ConsolidationPlanned, index: int, move: Move) -> Disrupti
         packed_at=found.packed_at,
         removed=move.removed,
         saves=move.saves,
+        after=tuple(move_id(found.decision.id, number) for number in move.after),
     )
     return DisruptionProposed(
         pool="", candidates=move.removed, cause=Cause.UNDERUTILIZED, together=True, planned=planned

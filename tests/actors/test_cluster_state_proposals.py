@@ -13,6 +13,7 @@ from tests.builders import (
     bound_pod,
     claim_of,
     decided,
+    decision,
     node_of,
     node_pool,
     pending_pod,
@@ -222,6 +223,25 @@ def test_a_plan_that_comes_with_a_proposal_is_carried_out_with_it() -> None:
     assert disrupted(stage) == [["c1"]]
     assert stage.batcher.received == []
     assert [one.nominations for one in stage.committed()] == [((ON_C1, "c2"),)]
+
+
+def test_a_move_that_relies_on_another_one_of_its_pass_is_made_only_after_it() -> None:
+    stage = Knowing(*IN_USE, ON_C1, *another("c2"), *another("c3", "p3"))
+    first = replace(brought(stage, "c3", p3="c2"), decision=decision("pass-0"), removed=("c3",))
+    second = brought(stage, "c1", p1="c2")
+    second = replace(second, decision=decision("pass-1"), removed=("c1",), after=("pass-0",))
+
+    def propose(name: str, planned: PlanDecided) -> None:
+        made = allowed(name, planned=planned, together=True)
+        stage.tell(replace(made, proposal=replace(made.proposal, cause=Cause.UNDERUTILIZED)))
+
+    propose("c1", second)
+    assert disrupted(stage) == []
+    assert refusals(stage) == [(("c1",), False)]
+
+    propose("c3", first)
+    propose("c1", second)
+    assert disrupted(stage) == [["c3"], ["c1"]]
 
 
 def test_it_waits_while_another_plan_is_open() -> None:

@@ -22,7 +22,8 @@ class Move:
 
     `nominations` are existing nodes by pod uid, `claims` the nodes to buy first. `saves` is what the cluster
     costs less afterwards, $/h, volumes and overhead counted. `disruption` is what it costs to move the pods:
-    1 for each node, what each pod costs to evict, and 1 for each preference that a pod loses.
+    1 for each node, what each pod costs to evict, and 1 for each preference that a pod loses. `after` are the
+    earlier moves, by number, that must be made before: pods of this one are placed by where theirs go.
     """
 
     removed: tuple[str, ...]
@@ -30,6 +31,7 @@ class Move:
     claims: tuple[PlannedClaim, ...] = ()
     saves: float = 0.0
     disruption: float = 0.0
+    after: tuple[int, ...] = ()
 
     @property
     def action(self) -> Action:
@@ -52,7 +54,7 @@ class StayingNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationPlan:
-    """Moves in the order they should be made: each holds whether or not others are made.
+    """Moves in the order they should be made: each holds once those are made that it comes `after`.
 
     `cost` is what all existing nodes of known price cost now, and `cost_after` once all moves are made, $/h.
     `cut_short` says that the search ended before all candidates were looked at.

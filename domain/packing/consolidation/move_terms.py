@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.packing.consolidation.consolidation_plan import Move
@@ -26,16 +26,20 @@ class MoveTerms:
         self._gone: Counter[str] = Counter()
         self._bought: dict[str, Resources] = {}
 
-    def within_budgets(self, some: Sequence[CandidateNode]) -> bool:
-        """Return whether budgets let these go as well."""
+    def held_by_budgets(self, some: Sequence[CandidateNode]) -> str | None:
+        """Return why budgets do not let these go beside those counted, None where they do."""
         if self._problem.whole:
-            return True
+            return None
         wanted = Counter(one.pool for one in some)
         for pool, count in sorted(wanted.items()):
             terms = self._problem.terms.get(pool)
             if terms is None or (terms.allowed is not None and self._gone[pool] + count > terms.allowed):
-                return False
-        return True
+                return f"no allowed disruptions due to blocking budget of {pool}"
+        return None
+
+    def count(self, names: Sequence[str], candidates: Mapping[str, CandidateNode]) -> None:
+        """Count nodes that go against the budgets of their pools."""
+        self._gone.update(candidates[name].pool for name in names)
 
     def move(self, some: tuple[CandidateNode, ...], trial: Trial) -> Move | str:
         """Return the move that a trial with places for all pods makes, or why it is not made."""
@@ -50,7 +54,6 @@ class MoveTerms:
         limited = self._over_limits(claims)
         if limited:
             return limited
-        self._gone.update(one.pool for one in some)
         for claim in claims:
             self._bought[claim.pool] = self._bought.get(claim.pool, NOTHING).plus(claim.largest)
         return Move(

@@ -43,6 +43,14 @@ class Trial:
     lost: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class TopologyTies:
+    """The topology groups, by number, that count moved pods (`touched`), and that place them (`asked`)."""
+
+    touched: frozenset[int]
+    asked: frozenset[int]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Saved:
     """The state before a trial."""
@@ -212,6 +220,19 @@ class Rearrangement:
             return trial
         against = furthest(attempt.why(self._classes[self._class_of[trial.left[0]]]))
         return trial if against is None else replace(trial, against=str(against))
+
+    def ties(self, trial: Trial) -> TopologyTies:
+        """Return by which groups a trial under way depends on other pods, and others on its pods."""
+        touched: set[int] = set()
+        asked: set[int] = set()
+        for index in self._by_class_of(trial.removed):
+            one = self._classes[index]
+            for level in one.relaxation.levels:
+                constraints = self._context.constraint_reader.of(one, level)
+                touched.update(group.index for group in (*constraints.counted, *constraints.apart))
+                bounds = (*constraints.by_domain, *constraints.by_node, *constraints.together)
+                asked.update(restriction.group.index for restriction in bounds)
+        return TopologyTies(frozenset(touched), frozenset(asked))
 
     def keep(self, trial: Trial) -> None:
         """Go on from a trial: its nodes are gone, and their pods are where it placed them."""

@@ -16,7 +16,7 @@ from treenail.domain.packing.consolidation.consolidation_plan import Consolidati
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, ConsolidationProblem
 from treenail.domain.packing.consolidation.move_terms import MoveTerms
 from treenail.domain.packing.consolidation.new_node_bound import NewNodeBound
-from treenail.domain.packing.consolidation.rearrangement import Rearrangement, Trial
+from treenail.domain.packing.consolidation.rearrangement import Rearrangement, TopologyTies, Trial
 from treenail.domain.packing.problem import Problem
 
 # So many nodes are tried together in place of one, the fewest first: each trial is a whole plan.
@@ -26,7 +26,7 @@ _MOST_TOGETHER: Final = 200
 # A new node must save this share of what it replaces, by the bound, before it is planned.
 _WORTH_PLANNING: Final = 1e-6
 
-_BUDGET: Final = "no allowed disruptions due to blocking budget of {pool}"
+_EARLIER: Final = "it goes after other nodes, which budgets keep for now"
 _RECEIVES: Final = "it takes pods of nodes that go"
 _UNKNOWN_PRICE: Final = "the price of its offering is not known"
 _NO_CHEAPER: Final = "Can't replace with a cheaper node"
@@ -54,6 +54,7 @@ class _Repack:
         self._open = dict(self._candidates)
         self._why: dict[str, str] = {}
         self._moves: list[Move] = []
+        self._ties: list[TopologyTies] = []
         self._tries = 0
         self._cut_short = False
 
@@ -78,7 +79,7 @@ class _Repack:
     def _delete(self) -> None:
         """Find the nodes whose pods all fit on others."""
         for one in list(self._open.values()):
-            if not self._may_go(one):
+            if one.name not in self._open:
                 continue
             keeper = self._cluster.could_leave(one.name)
             if keeper:
@@ -94,7 +95,7 @@ class _Repack:
     def _replace(self) -> None:
         """Find the nodes in whose place others cost less, one or several, beside what is free elsewhere."""
         for one in list(self._open.values()):
-            if not self._may_go(one):
+            if one.name not in self._open:
                 continue
             if one.price is None:
                 self._why[one.name] = _UNKNOWN_PRICE
@@ -120,9 +121,7 @@ class _Repack:
         """Try the first ones together; return how many go, none where that is not worth it."""
         for count in _TOGETHER:
             some = tuple(one for one in known[:count] if one.name in self._open)
-            if len(some) < count or not all(self._may_go(one) for one in some):
-                return 0
-            if not self._terms.within_budgets(some):
+            if len(some) < count:
                 return 0
             uids = [uid for one in some for uid in one.pods]
             if not self._tries or not self._could_cost_less(some, uids):
@@ -146,8 +145,11 @@ class _Repack:
             if len(some) == 1:
                 self._why[some[0].name] = why
             return False
+        ties = self._cluster.ties(trial)
+        after = tuple(at for at, earlier in enumerate(self._ties) if earlier.touched & ties.asked)
+        self._ties.append(ties)
         self._cluster.keep(trial)
-        self._moves.append(why)
+        self._moves.append(replace(why, after=after))
         for one in some:
             self._open.pop(one.name, None)
             self._why.pop(one.name, None)
@@ -164,34 +166,46 @@ class _Repack:
         """Return what a node costs beyond what nodes for its pods would cost at least, $/h."""
         return one.cost - self._bound.of(self._cluster.load(one.pods))
 
-    def _may_go(self, one: CandidateNode) -> bool:
-        if one.name not in self._open:
-            return False
-        if self._terms.within_budgets((one,)):
-            return True
-        self._why[one.name] = _BUDGET.format(pool=one.pool)
-        return False
-
     def _stays(self, name: str, why: str) -> None:
         if self._open.pop(name, None) is not None:
             self._why[name] = why
 
     def _written(self) -> ConsolidationPlan:
+        moves = self._within_budgets()
+        gone = {name for move in moves for name in move.removed}
         cost = sum(one.cost for one in self._candidates.values())
         staying = tuple(
             StayingNode(
                 name=name, why=self._why.get(name, _NO_CHEAPER), would_save=self._candidates[name].cost
             )
-            for name in sorted(self._candidates)
-            if not any(name in move.removed for move in self._moves)
+            for name, one in sorted(self._candidates.items())
+            if name not in gone
         )
         return ConsolidationPlan(
-            moves=tuple(self._moves),
+            moves=tuple(moves),
             staying=staying,
             cost=cost,
-            cost_after=cost - sum(move.saves for move in self._moves),
+            cost_after=cost - sum(move.saves for move in moves),
             cut_short=self._cut_short,
         )
+
+    def _within_budgets(self) -> list[Move]:
+        """Return the moves that budgets allow now, numbered anew, without those that come after one left out.
+
+        The search knows no budgets: what goes first is then part of the whole, and no node takes pods that is
+        to go itself when budgets allow more.
+        """
+        numbers: dict[int, int] = {}
+        moves: list[Move] = []
+        for at, move in enumerate(self._moves):
+            held = self._terms.held_by_budgets([self._candidates[name] for name in move.removed])
+            if held is None and all(number in numbers for number in move.after):
+                numbers[at] = len(moves)
+                moves.append(replace(move, after=tuple(numbers[number] for number in move.after)))
+                self._terms.count(move.removed, self._candidates)
+                continue
+            self._why |= dict.fromkeys(move.removed, held or _EARLIER)
+        return moves
 
 
 def _most_saved_first(one: CandidateNode) -> tuple[float, float, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -182,6 +183,34 @@ def test_no_more_nodes_go_than_budgets_allow_unless_the_whole_plan_is_wanted() -
     assert len(removed(plan)) == 2
     assert any("blocking budget of default" in one.why for one in plan.staying)
     assert len(removed(repack(cluster.problem(terms=PoolTerms(allowed=2), whole=True)))) == 6
+
+
+def test_what_budgets_let_go_first_is_part_of_the_whole_plan() -> None:
+    nodes = tuple(node(f"n{i}", "m5.2xlarge", *pods(f"p{i}", 1 + i % 3)) for i in range(12))
+    cluster = Cluster(nodes=nodes, offers=(ON_DEMAND,))
+    whole = repack(cluster.problem(whole=True))
+    first = repack(cluster.problem(terms=PoolTerms(allowed=3)))
+    assert removed(first) == removed(whole)[:3]
+    # So no node takes pods now that is to go when budgets allow more.
+    assert not {name for move in first.moves for name in move.nominations.values()} & set(removed(whole))
+
+
+def test_a_move_comes_after_those_whose_pods_its_own_are_placed_by() -> None:
+    spread = TopologySpread(labels.ZONE, 1, hard=True, selector=LabelSelector((("app", "x"),)))
+    some = [
+        replace(one, labels={"app": "x"}) for one in pods("p", 4, replace(asking("500m"), spread=(spread,)))
+    ]
+    nodes = (
+        *(node(f"n{i}", "m5.large", one, zone=ZONES[i % 2]) for i, one in enumerate(some)),
+        node("free", "m5.large", *pods("q", 1, asking("100m"))),
+        node("home", "m5.2xlarge", *pods("r", 1)),
+    )
+    plan = repack(Cluster(nodes=nodes, offers=(ON_DEMAND,), staying=frozenset({"home"})).problem())
+    spread_moves = [at for at, move in enumerate(plan.moves) if move.removed != ("free",)]
+    assert len(spread_moves) > 1
+    for earlier, later in pairwise(spread_moves):
+        assert earlier in plan.moves[later].after
+    assert all(move.after == () for move in plan.moves if move.removed == ("free",))
 
 
 def test_a_pool_with_payback_moves_nothing_for_cents() -> None:
