@@ -21,6 +21,7 @@ from treenail.adapters.api.written.pods import pod_manifest
 from treenail.domain.model.events import ClusterEvent, ObjectRef
 from treenail.domain.model.node_classes import NodeClassRef
 from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.not_acted_on import what_follows
 from treenail.domain.model.pods import Pod
 
 __all__ = [
@@ -133,7 +134,7 @@ def _error(manifest: Manifest, problem: FieldError) -> ManifestError:
 
 def _warnings(entry: Entry) -> Iterator[str]:
     for path in entry.translation.not_acted_on:
-        yield f"{entry.manifest.file}: {_called(entry.manifest)}: {path}: is accepted, but not acted on yet"
+        yield f"{entry.manifest.file}: {_called(entry.manifest)}: {path}: is {what_follows(path)}"
 
 
 def _called(manifest: Manifest) -> str:

@@ -205,7 +205,7 @@ class Settings:
     )
     consolidation: ConsolidationMode = _variable(
         "off",
-        values.one_of(ConsolidationMode),
+        values.switch(ConsolidationMode),
         "Whether nodes are consolidated: `on`, `off`, or `plan`, which only says what would be done.",
     )
     consolidation_payback: float | None = _variable(

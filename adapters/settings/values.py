@@ -184,6 +184,13 @@ def one_of(kind: type[E]) -> Callable[[str], E]:
     return read
 
 
+def switch(kind: type[E]) -> Callable[[str], E]:
+    """Return a reader of the values of an enum that has `on` and `off`: YAML makes these true and false."""
+    read = one_of(kind)
+    yaml = {"true": "on", "false": "off"}
+    return lambda written: read(yaml.get(written.lower(), written))
+
+
 def tags(written: str) -> dict[str, str]:
     """Read tags as a JSON object of texts; none of them is one that instances get from us."""
     try:

@@ -17,6 +17,7 @@ from treenail.domain.model.node_class_status import (
 from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import Generation, NodePool
 from treenail.domain.model.nodes import READY, Condition, Status
+from treenail.domain.model.not_acted_on import not_followed
 
 # As Karpenter calls them, and the reasons too: what looks at its pools finds the same at ours.
 VALIDATED: Final = "ValidationSucceeded"
@@ -188,10 +189,7 @@ def spoken(ref: NodeClassRef, problem: str, selector: str) -> str:
 
 def _valid(pool: NodePool) -> Condition:
     """Return that a pool is valid; the message names its fields that are not acted on."""
-    fields = ", ".join(pool.not_acted_on)
-    return Condition(
-        VALIDATED, Status.TRUE, VALIDATED, f"accepted, but not acted on yet: {fields}" if fields else ""
-    )
+    return Condition(VALIDATED, Status.TRUE, VALIDATED, not_followed(pool.not_acted_on))
 
 
 def _with_ready(*dependents: Condition) -> tuple[Condition, ...]:

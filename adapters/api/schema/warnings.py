@@ -16,6 +16,7 @@ import yaml
 
 from treenail.adapters.api.schema import cel
 from treenail.adapters.api.schema.structural import Tree
+from treenail.domain.model.not_acted_on import what_follows
 from treenail.domain.model.requirements import Operator
 
 _HEAD: Final = "# Made from adapters/api/schema/warnings.py by `make crds`: change that.\n"
@@ -51,7 +52,7 @@ class Warnings:
             "failurePolicy": "Ignore",
             "matchConstraints": {"matchPolicy": "Exact", "resourceRules": [rule]},
             "validations": [
-                {"expression": expression, "message": f"{field}: is accepted, but not acted on yet"}
+                {"expression": expression, "message": f"{field}: is {what_follows(field)}"}
                 for field, expression in self.acted_on.items()
             ],
         }

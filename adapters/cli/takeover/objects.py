@@ -14,6 +14,7 @@ from treenail.domain.launch.launching import LaunchMark
 from treenail.domain.model import labels
 from treenail.domain.model.fleets import CLUSTER_TAG
 from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.not_acted_on import not_followed
 from treenail.domain.model.template_hash import HASH_VERSION, NODE_CLASS_HASH, NODEPOOL_HASH, version_of
 
 # Karpenter notes by this, from 1.0 on, that an instance bears the tag of its cluster.
@@ -47,7 +48,7 @@ def _pools(there: Decoded, warned: Mapping[str, list[str]]) -> Iterator[Finding]
     names += [f"{one.generation.pool_kind} {one.name}" for one in there.node_pools]
     for about in names:
         unfollowed = warned.get(about)
-        why = f"not acted on yet: {', '.join(unfollowed)}" if unfollowed else ""
+        why = not_followed(unfollowed or ())
         yield Finding(_POOLS, about, Verdict.NOT_SUPPORTED if unfollowed else Verdict.ADOPTED, why)
 
 

@@ -144,7 +144,7 @@ def test_a_warning_names_file_object_and_field() -> None:
     )
 
     assert decoded(text, node_classes_optional=True).warnings == (
-        "x.yaml: Provisioner default: spec.consolidation.enabled: is accepted, but not acted on yet",
+        "x.yaml: Provisioner default: spec.consolidation.enabled: is acted on only with CONSOLIDATION=on",
     )
 
 

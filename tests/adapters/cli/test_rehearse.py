@@ -151,7 +151,10 @@ def test_what_is_accepted_but_not_acted_on_is_said_on_stderr(tmp_path: Path) -> 
     ran = treenail("rehearse", "-f", str(file), "--for", "1m", "-o", "json")
 
     assert ran.code == 0
-    assert "NodePool default: spec.disruption.consolidationPolicy: is accepted, but not acted on" in ran.err
+    assert (
+        "NodePool default: spec.disruption.consolidationPolicy: is acted on only with CONSOLIDATION=on"
+        in ran.err
+    )
     assert json.loads(ran.out)["nodes"] == []
 
 

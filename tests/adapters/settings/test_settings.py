@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from treenail.adapters.settings.settings import VARIABLES, CloudName, LogLevel
+from treenail.adapters.settings import values
+from treenail.adapters.settings.settings import VARIABLES, CloudName, ConsolidationMode, LogLevel
 from treenail.adapters.settings.sources import SettingError, read_settings
 from treenail.adapters.settings.unsupported_settings import ELECTION, GATES, IGNORED, REFUSED
 from treenail.domain.interruption.interruption_policy import Response
@@ -259,3 +260,15 @@ def test_the_gates_that_the_charts_of_v0_32_to_v0_37_set_are_known_and_drift_is_
 
     assert charts.warnings == ()
     assert without.warnings == ("FEATURE_GATES sets Drift to false, which changes nothing here",)
+
+
+@pytest.mark.parametrize(
+    ("written", "mode"), [("on", "on"), ("true", "on"), ("off", "off"), ("false", "off"), ("Plan", "plan")]
+)
+def test_on_and_off_are_understood_as_yaml_writes_them_too(written: str, mode: str) -> None:
+    assert values.switch(ConsolidationMode)(written).value == mode
+
+
+def test_anything_else_is_refused_with_what_there_is() -> None:
+    with pytest.raises(ValueError, match="is none of on"):
+        values.switch(ConsolidationMode)("maybe")

@@ -79,7 +79,9 @@ def created(server: ControlPlane, tree: Tree) -> urllib3.BaseHTTPResponse:
 def warnings_of(server: ControlPlane, tree: Tree) -> set[str]:
     """The fields that the API server warns of."""
     lines = created(server, tree).headers.getlist("Warning")
-    found = [re.search(r": (\S+): is accepted, but not acted on yet", line) for line in lines]
+    found = [
+        re.search(r": (\S+): is a(?:ccepted, but not acted on yet|cted on only)", line) for line in lines
+    ]
     return {match[1] for match in found if match is not None}
 
 

@@ -246,7 +246,7 @@ def test_what_is_not_acted_on_is_told_and_not_in_the_way(tmp_path: Path) -> None
 
     told = found(tmp_path, pool(disruption=disruption), node_class(), overlay)
 
-    why = "not acted on yet: spec.disruption.consolidationPolicy"
+    why = "acted on only with CONSOLIDATION=on: spec.disruption.consolidationPolicy"
     assert told["NodePool default"] == ("not supported", why)
     assert told["NodeOverlay o"][0] == "not supported"
 

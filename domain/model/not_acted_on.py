@@ -1,0 +1,23 @@
+"""Words for fields that are accepted though nothing, or not everything, follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+_NOT_YET: Final = "accepted, but not acted on yet"
+_CONSOLIDATION: Final = "acted on only with CONSOLIDATION=on"
+_BY_SETTING: Final = frozenset({"spec.disruption.consolidationPolicy", "spec.consolidation.enabled"})
+
+
+def what_follows(path: str) -> str:
+    """Return what follows from the field at `path`, as the end of a sentence after "is"."""
+    return _CONSOLIDATION if path in _BY_SETTING else _NOT_YET
+
+
+def not_followed(paths: Sequence[str]) -> str:
+    """Return what follows from all of these as one line, "" for none."""
+    said: dict[str, list[str]] = {}
+    for path in paths:
+        said.setdefault(what_follows(path), []).append(path)
+    return "; ".join(f"{words}: {', '.join(some)}" for words, some in sorted(said.items()))
