@@ -84,8 +84,7 @@ class Rearrangement:
         self._changed_at = 0
         self._fits: dict[tuple[object, object], tuple[int, Floats]] = {}
         self._saved: _Saved | None = None
-        for name in self._pods:
-            self._settle_in(name)
+        self._settle_all()
 
     @property
     def unpackable(self) -> Mapping[str, str]:
@@ -122,15 +121,20 @@ class Rearrangement:
             found.setdefault(self._class_of[uid], []).append(uid)
         return dict(sorted(found.items()))
 
-    def _settle_in(self, name: str) -> None:
-        """Put the pods of a candidate onto its node, whatever its rules say of that: they are there."""
-        row = self._rows[name]
-        rows = np.array([row], dtype=np.intp)
-        for index, uids in self._pods[name].items():
+    def _settle_all(self) -> None:
+        """Put the pods of candidates onto their nodes, whatever their rules say of that: they are there."""
+        by_class: dict[int, list[tuple[int, int]]] = {}
+        for name, pods in self._pods.items():
+            for index, uids in pods.items():
+                by_class.setdefault(index, []).append((self._rows[name], len(uids)))
+        for index, there in sorted(by_class.items()):
+            rows = np.array([row for row, _ in there], dtype=np.intp)
+            counts = np.array([float(pods) for _, pods in there])
             kind = self._context.parsed.parts[index][0]
-            self._nodes.take(rows, np.array([float(len(uids))]), self._requests(index), kind.volumes)
+            self._nodes.take(rows, counts, self._requests(index), kind.volumes)
             if index in self._classes:
-                self._note(self._classes[index], row, len(uids))
+                for row, pods_there in there:
+                    self._note(self._classes[index], row, pods_there)
 
     def _note(self, one: PodClass, row: int, pods: int) -> None:
         if one.relaxation.levels:

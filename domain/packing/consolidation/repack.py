@@ -78,10 +78,12 @@ class _Repack:
 
     def _delete(self) -> None:
         """Find the nodes whose pods all fit on others."""
+        # The quick look is of use where nothing has changed since the last one: what it found is kept then.
+        unchanged = False
         for one in list(self._open.values()):
             if one.name not in self._open:
                 continue
-            keeper = self._cluster.could_leave(one.name)
+            keeper = self._cluster.could_leave(one.name) if unchanged else ""
             if keeper:
                 self._why[one.name] = self._cluster.sentence(keeper)
                 continue
@@ -89,8 +91,9 @@ class _Repack:
             if trial.left:
                 self._why[one.name] = self._cluster.sentence(trial.left[0])
                 self._cluster.undo()
+                unchanged = True
             else:
-                self._decide((one,), trial)
+                unchanged = not self._decide((one,), trial)
 
     def _replace(self) -> None:
         """Find the nodes in whose place others cost less, one or several, beside what is free elsewhere."""
