@@ -62,6 +62,8 @@ class _Repack:
         unpackable = self._cluster.unpackable
         for one in self._candidates.values():
             held = next((unpackable[uid] for uid in one.pods if uid in unpackable), None)
+            # A pool whose budgets let nothing go now may never let anything go: its nodes can take pods.
+            held = held or self._terms.held_by_budgets((one,))
             if held is not None:
                 self._stays(one.name, held)
         moving = {uid for one in self._candidates.values() for uid in one.pods}
@@ -124,7 +126,8 @@ class _Repack:
         """Try the first ones together; return how many go, none where that is not worth it."""
         for count in _TOGETHER:
             some = tuple(one for one in known[:count] if one.name in self._open)
-            if len(some) < count:
+            # More than budgets ever let go together would hold up all moves that come after.
+            if len(some) < count or self._terms.held_by_budgets(some) is not None:
                 return 0
             uids = [uid for one in some for uid in one.pods]
             if not self._tries or not self._could_cost_less(some, uids):
