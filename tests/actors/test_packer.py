@@ -8,13 +8,17 @@ from tests.actors.stage import Stage
 from tests.builders import START, at, decision, node_pool, pending_pod, planned_claim, spec
 from tests.probes import Probe
 from treenail.actors.packer import Packer
-from treenail.actors.runtime.base import Runtime
 from treenail.domain.cluster.cluster_facts import DaemonSet
-from treenail.domain.cluster.planning import PackRequested, PlanDecided, Snapshot
+from treenail.domain.cluster.consolidating import ConsolidationPlanned
+from treenail.domain.cluster.planning import Consolidation, PackRequested, PlanDecided, Snapshot
 from treenail.domain.model.errors import UnavailableError
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan
-from treenail.domain.packing.consolidation.consolidation_problem import ConsolidationProblem
+from treenail.domain.packing.consolidation.consolidation_problem import (
+    CandidateNode,
+    ConsolidationProblem,
+    PoolTerms,
+)
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
 from treenail.domain.packing.problem import (
     ExistingNode,
@@ -37,11 +41,15 @@ GOING = Refusal("going", Reason.POOL_NOT_READY, "the pool is being deleted")
 class StubSolver:
     """Gives the answer it was given."""
 
-    def __init__(self, answer: Callable[[], PackingPlan]) -> None:
+    def __init__(
+        self,
+        answer: Callable[[], PackingPlan],
+        found: Callable[[], ConsolidationPlan] = lambda: ConsolidationPlan(cost=1.0),
+    ) -> None:
         self.problems: list[Problem] = []
         self.searched: list[ConsolidationProblem] = []
         self.cancelled: list[Problem | ConsolidationProblem] = []
-        self._answer = answer
+        self._answer, self._found = answer, found
 
     def solve(self, problem: Problem) -> PackingPlan:
         self.problems.append(problem)
@@ -49,7 +57,7 @@ class StubSolver:
 
     def consolidate(self, problem: ConsolidationProblem) -> ConsolidationPlan:
         self.searched.append(problem)
-        return ConsolidationPlan(cost=1.0)
+        return self._found()
 
     def cancel(self, problem: Problem | ConsolidationProblem) -> None:
         self.cancelled.append(problem)
@@ -70,16 +78,6 @@ def request(*not_ready: Refusal) -> PackRequested:
     )
     return PackRequested(
         decision=decision(), snapshot=snapshot, offers=(OFFER,), not_ready=not_ready, selected_at=at(0)
-    )
-
-
-def packer(runtime: Runtime, cluster: Probe, solver: StubSolver, consolidator: Probe | None = None) -> Packer:
-    return Packer(
-        runtime,
-        cluster=cluster,
-        consolidator=consolidator or Probe(),
-        solver=solver,
-        settings=SETTINGS,
     )
 
 
@@ -229,3 +227,153 @@ def test_solves_are_made_one_after_the_other() -> None:
     stage.run(0.2)
 
     assert [d.packed_at for d in cluster.of(PlanDecided)] == [at(0.2), at(0.4)]
+
+
+# --- searches for consolidation moves
+
+SPOT = CandidateNode(name="n1", pool="default", pods=("p1",), price=0.2, capacity_type="spot")
+WHAT = Consolidation(
+    candidates=(SPOT,),
+    terms={"default": PoolTerms(allowed=3)},
+    not_receiving=frozenset({"n2"}),
+    spot_to_spot=True,
+    whole=True,
+)
+
+
+def search(*, urgent_only: bool = False) -> PackRequested:
+    return replace(request(), decision=decision("pass"), consolidation=replace(WHAT, urgent_only=urgent_only))
+
+
+def urgent_request() -> PackRequested:
+    return replace(request(), decision=decision("d2", urgent="spot_interrupted"))
+
+
+class Searching(Stage):
+    """A packer whose solver has its answers in a tenth of a second."""
+
+    def __init__(self, found: Callable[[], ConsolidationPlan] = lambda: ConsolidationPlan(cost=1.0)) -> None:
+        super().__init__()
+        self.cluster, self.consolidator = Probe(), Probe()
+        self.solver = StubSolver(PackingPlan, found)
+        self.actor: Any = self.host(
+            lambda runtime: Packer(
+                runtime,
+                cluster=self.cluster,
+                consolidator=self.consolidator,
+                solver=self.solver,
+                settings=SETTINGS,
+            )
+        )
+
+    def ask(self, *requests: PackRequested) -> None:
+        for one in requests:
+            self.actor.tell(one)
+        self.run(0)
+
+    def cancelled(self) -> list[Problem | ConsolidationProblem]:
+        """Return what was cancelled, once all is solved: the very objects that the solver has."""
+        self.run(2)
+        asked = [*self.solver.problems, *self.solver.searched]
+        assert all(any(one is known for known in asked) for one in self.solver.cancelled)
+        return self.solver.cancelled
+
+
+def test_the_solver_is_asked_for_moves_with_all_that_they_depend_on() -> None:
+    stage = Searching()
+
+    stage.ask(search())
+    stage.run(1)
+
+    (asked,) = stage.solver.searched
+    assert asked.problem.pods == (pending_pod("p1"),)
+    assert (asked.problem.existing_nodes, asked.problem.offers) == ((ROOM,), (OFFER,))
+    # No offering of its type is sold, and what a node was launched for says nothing of a spot price.
+    assert asked.candidates == (replace(SPOT, price=None, surcharge=SETTINGS.node_overhead_cost),)
+    assert asked.terms == WHAT.terms
+    assert asked.not_receiving == {"n2"}
+    assert asked.spot_to_spot
+    assert asked.whole
+
+
+def test_the_moves_are_told_to_the_consolidator_and_nothing_to_the_cluster() -> None:
+    stage = Searching()
+
+    stage.ask(search())
+    stage.run(1)
+
+    assert stage.consolidator.received == [
+        ConsolidationPlanned(
+            decision=decision("pass"),
+            snapshot=request().snapshot,
+            consolidation=WHAT,
+            plan=ConsolidationPlan(cost=1.0),
+            considered=("default",),
+            selected_at=START,
+            packed_at=at(0.2),
+        )
+    ]
+    assert stage.cluster.received == []
+
+
+def test_a_search_that_fails_is_told_as_one_without_a_plan() -> None:
+    def lost() -> ConsolidationPlan:
+        raise UnavailableError("it was cancelled")
+
+    stage = Searching(lost)
+    stage.ask(search())
+    stage.run(1)
+
+    (planned,) = stage.consolidator.of(ConsolidationPlanned)
+    assert planned.plan is None
+    assert stage.cluster.received == []
+    assert [line["error"] for line in stage.logged("no consolidation plan")] == ["it was cancelled"]
+
+
+def test_a_search_gives_way_to_any_decision() -> None:
+    stage = Searching()
+
+    stage.ask(search(), request())
+
+    assert stage.cancelled() == stage.solver.searched
+    assert len(stage.solver.problems) == 1
+
+
+def test_a_search_that_was_ended_too_often_gives_way_to_urgent_decisions_only() -> None:
+    stage = Searching()
+
+    stage.ask(search(urgent_only=True), request())
+    assert stage.solver.cancelled == []
+    stage.ask(urgent_request())
+
+    assert stage.cancelled() == [*stage.solver.searched, stage.solver.problems[0]]
+
+
+def test_a_search_ends_no_decision_and_no_other_search() -> None:
+    stage = Searching()
+
+    stage.ask(request(), search(), search())
+
+    assert stage.cancelled() == []
+
+
+def test_a_search_that_is_over_is_not_ended() -> None:
+    stage = Searching()
+    stage.ask(search())
+    stage.run(1)
+
+    stage.ask(request(), urgent_request())
+
+    assert stage.cancelled() == stage.solver.problems[:1]
+
+
+def test_an_answer_to_one_search_leaves_the_other_to_be_ended() -> None:
+    stage = Searching()
+    stage.ask(search(), search())
+    stage.run(0.2)
+    assert len(stage.consolidator.received) == 1
+
+    stage.ask(request())
+
+    (ended,) = stage.cancelled()
+    assert ended is stage.solver.searched[1]
