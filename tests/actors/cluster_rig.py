@@ -37,6 +37,7 @@ class Knowing(Stage):
             Probe(),
             Probe(),
         )
+        self.consolidator = Probe()
         self.model = ClusterModel(promise_lasts=LASTS)
         subscribers = Subscribers(
             batcher=self.batcher,
@@ -55,6 +56,7 @@ class Knowing(Stage):
             drift_inspector=Probe(),
             event_publisher=self.event_publisher,
             disruptor=lambda _: self.disruptor,
+            consolidator=self.consolidator,
         )
         self.cluster: Any = self.host(
             lambda runtime: ClusterState(

@@ -1,0 +1,259 @@
+"""Consolidation as the cluster state serves it: when a pass is made, and what becomes of its moves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.actors.cluster_rig import Knowing
+from tests.builders import (
+    START,
+    bound_pod,
+    claim_of,
+    decided,
+    node_of,
+    pending_pod,
+    planned_claim,
+    resources,
+    view,
+)
+from tests.domain.disruption.consolidating import BOUGHT, pool
+from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.cluster_facts import ClusterObject
+from treenail.domain.cluster.consolidating import ConsolidationPostponed, ConsolidationWanted, MoveWithdrawn
+from treenail.domain.cluster.planning import Consolidation, PlanCommitted, PlanDecided, SnapshotTaken
+from treenail.domain.disruption.disruption import (
+    DisruptionAllowed,
+    DisruptionProposed,
+    DisruptionRefused,
+    DisruptNodes,
+)
+from treenail.domain.launch.launching import ClaimFailed
+from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
+from treenail.domain.model.nodes import NodeClaim, NodeView
+
+
+def standing(name: str) -> NodeView:
+    return view(name, of_claim={"labels": BOUGHT}, of_node={"labels": BOUGHT})
+
+
+def there(name: str, *pods: str) -> tuple[ClusterObject, ...]:
+    one = standing(name)
+    return claim_of(one), node_of(one), *(bound_pod(pod, f"node-{name}") for pod in pods)
+
+
+class Consolidated(Knowing):
+    """A cluster of the nodes c1, with the pod p1, and c2, with p2."""
+
+    def __init__(self, *, synced: bool = True) -> None:
+        super().__init__(
+            replace(pool(), resource_version=2), *there("c1", "p1"), *there("c2", "p2"), synced=synced
+        )
+        self.selector.received.clear()
+
+    def want(self, **more: Any) -> None:
+        self.tell(ConsolidationWanted(**more))
+
+    def passes(self) -> list[Consolidation]:
+        """Return what was given to be consolidated."""
+        taken = self.selector.of(SnapshotTaken)
+        return [one.consolidation for one in taken if one.consolidation is not None]
+
+    def postponed(self) -> list[bool]:
+        """Return, of each pass that was postponed, whether that was for decisions on pods."""
+        return [one.busy for one in self.consolidator.of(ConsolidationPostponed)]
+
+    def allow(self, planned: PlanDecided, *names: str) -> None:
+        """Allow a move of these nodes."""
+        planned = replace(planned, removed=names, saves=0.2)
+        proposal = DisruptionProposed(
+            pool="", candidates=names, cause=Cause.UNDERUTILIZED, together=True, planned=planned
+        )
+        self.tell(DisruptionAllowed(proposal=proposal, candidates=names, budgets=("default",)))
+
+    def move(self, *, name: str = "pass-0", after: tuple[str, ...] = ()) -> None:
+        """Move p1 to c2, and give c1 back."""
+        snapshot = self.model.snapshot(START, movable=("c1", "c2"))
+        planned = decided(snapshot, nominations={"p1": "c2"}, name=name)
+        self.allow(replace(planned, after=after), "c1")
+
+    def replace(self) -> NodeClaim:
+        """Replace c1 with a node that is bought for 0.10 $/h, to save 0.20; return its claim."""
+        snapshot = self.model.snapshot(START, movable=("c1", "c2"))
+        self.allow(decided(snapshot, planned_claim("p1"), name="pass-0"), "c1")
+        (claim,) = self.launcher.of(PlanCommitted)[-1].claims
+        return claim
+
+    def launched(self, claim: NodeClaim, price: float) -> NodeClaim:
+        """Return the claim once it has a machine for this price, $/h."""
+        return replace(
+            claim,
+            resource_version=5,
+            provider_id="aws:///a/i-new",
+            capacity=resources(cpu=4, pods=10),
+            allocatable=resources(cpu=4, pods=10),
+            annotations={**claim.annotations, labels.PRICE: f"{price:.6f}"},
+        )
+
+    def orders(self) -> list[tuple[list[str], Cause]]:
+        """Return which nodes were given up, and why."""
+        return [([one.name for one in order.nodes], order.cause) for order in self.arbiter.of(DisruptNodes)]
+
+    def refusals(self) -> list[tuple[tuple[str, ...], str]]:
+        return [(one.candidates, one.why) for one in self.arbiter.of(DisruptionRefused)]
+
+    def withdrawn(self) -> list[tuple[str, ...]]:
+        return [one.names for one in self.termination.of(MoveWithdrawn)]
+
+    def going(self, name: str) -> bool:
+        """Return whether who ends nodes was told last that this one goes."""
+        return [one for one in self.termination.of(NodeChanged) if one.name == name][-1].going
+
+
+# --- when a pass is made
+
+
+def test_a_pass_looks_at_the_nodes_that_may_go_with_their_pods_to_be_placed() -> None:
+    stage = Consolidated()
+
+    stage.want(urgent_only=True)
+
+    (found,) = stage.passes()
+    assert [one.name for one in found.candidates] == ["c1", "c2"]
+    assert found.urgent_only
+    (taken,) = stage.selector.of(SnapshotTaken)
+    assert [pod.uid for pod in taken.snapshot.pods] == ["p1", "p2"]
+    assert stage.postponed() == []
+
+
+def test_before_all_of_the_cluster_is_known_no_pass_is_made() -> None:
+    stage = Consolidated(synced=False)
+
+    stage.want()
+
+    assert (stage.passes(), stage.postponed()) == ([], [True])
+
+
+def test_while_pods_wait_no_pass_is_made() -> None:
+    stage = Consolidated()
+    stage.see(pending_pod("p9"))
+
+    stage.want()
+
+    assert (stage.passes(), stage.postponed()) == ([], [True])
+
+
+def test_while_a_decision_is_made_no_pass_is_made() -> None:
+    stage = Consolidated()
+    stage.see(pending_pod("p9"))
+    stage.close_batch()
+    stage.see(replace(pending_pod("p9", version=2), node_name="node-c1"))
+
+    stage.want()
+
+    assert (stage.passes(), stage.postponed()) == ([], [True])
+
+
+def test_a_fruitless_state_is_not_planned_again_until_something_changes() -> None:
+    stage = Consolidated()
+    stage.want()
+    (found,) = stage.passes()
+
+    stage.want(fruitless=found.state)
+    assert (len(stage.passes()), stage.postponed()) == (1, [False])
+
+    stage.see(bound_pod("p3", "node-c2"))
+    stage.want(fruitless=found.state)
+    assert (len(stage.passes()), stage.postponed()) == (2, [False])
+
+
+# --- moves that are made
+
+
+def test_a_move_promises_the_places_and_gives_its_nodes_up_once_pods_are_there() -> None:
+    stage = Consolidated()
+
+    stage.move()
+
+    assert stage.orders() == [(["c1"], Cause.UNDERUTILIZED)]
+    assert stage.arbiter.of(DisruptNodes)[0].replaced_first
+    assert [one.pod for one in stage.model.promises.at("c2")] == ["p1"]
+    assert stage.going("c1")
+    assert stage.withdrawn() == []
+
+
+def test_a_move_is_refused_while_pods_wait() -> None:
+    stage = Consolidated()
+    stage.see(pending_pod("p9"))
+
+    stage.move()
+
+    assert stage.orders() == []
+    assert stage.refusals() == [(("c1",), "pods wait for a decision")]
+    assert not stage.model.promises.at("c2")
+
+
+@pytest.mark.parametrize(("after", "made"), [("pass-0", True), ("pass-1", False), ("other-0", False)])
+def test_a_move_is_made_only_after_those_that_it_relies_on(after: str, made: bool) -> None:  # noqa: FBT001
+    stage = Consolidated()
+    stage.see(*there("c3", "p3"), *there("c4"))
+    snapshot = stage.model.snapshot(START, movable=("c1", "c2", "c3"))
+    stage.allow(decided(snapshot, nominations={"p3": "c4"}, name="pass-0"), "c3")
+
+    planned = decided(snapshot, nominations={"p1": "c2"}, name="pass-2")
+    stage.allow(replace(planned, after=(after,)), "c1")
+
+    assert stage.orders()[1:] == ([(["c1"], Cause.UNDERUTILIZED)] if made else [])
+    assert [why for _, why in stage.refusals()] == ([] if made else ["a move that it relies on was not made"])
+
+
+# --- moves that do not work out
+
+
+def test_a_replacement_that_cannot_be_bought_withdraws_the_move_and_the_node_stays() -> None:
+    stage = Consolidated()
+    bought = stage.replace()
+    assert stage.going("c1")
+
+    stage.tell(ClaimFailed(claim=bought.name, cause=Cause.INSUFFICIENT_CAPACITY, why="none left"))
+
+    assert stage.withdrawn() == [("c1",)]
+    assert not stage.going("c1")
+    assert "c1" not in stage.model.marks.for_disruption
+
+
+def test_a_dearer_replacement_is_given_back_and_the_node_stays() -> None:
+    stage = Consolidated()
+    bought = stage.replace()
+
+    stage.see(stage.launched(bought, 0.25))
+
+    assert stage.withdrawn() == [("c1",)]
+    assert not stage.going("c1")
+    assert stage.orders()[1:] == [([bought.name], Cause.EMPTY)]
+    assert stage.going(bought.name)
+
+
+def test_a_replacement_for_the_planned_price_is_kept() -> None:
+    stage = Consolidated()
+    bought = stage.replace()
+
+    stage.see(stage.launched(bought, 0.1))
+
+    assert stage.withdrawn() == []
+    assert stage.going("c1")
+    assert not stage.going(bought.name)
+
+
+def test_a_node_that_is_deleted_already_does_not_come_back_when_a_place_is_lost() -> None:
+    stage = Consolidated()
+    bought = stage.replace()
+    stage.see(replace(claim_of(standing("c1")), deleting_since=START, resource_version=9))
+
+    stage.tell(ClaimFailed(claim=bought.name, cause=Cause.INSUFFICIENT_CAPACITY, why="none left"))
+
+    assert stage.withdrawn() == []
+    assert stage.going("c1")
