@@ -227,6 +227,17 @@ def test_where_no_move_may_be_proposed_the_next_pass_waits_until_one_may_and_fiv
     assert stage.proposed() == []
 
 
+def test_while_what_becomes_of_a_proposal_is_not_known_the_next_pass_but_one_waits_for_that() -> None:
+    stage = Consolidating()
+    stage.asked()
+    stage.answer(FIRST)
+    assert stage.waited() == 10
+
+    stage.answer(FIRST)
+
+    assert stage.waited() == 50
+
+
 # --- plan mode
 
 

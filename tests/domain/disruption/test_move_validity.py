@@ -118,3 +118,15 @@ def test_where_pods_spread_a_node_that_came_refuses_the_move() -> None:
     known.see(claim_of(view("c9")), node_of(view("c9")))
 
     assert known.outdated is not None
+
+
+def test_where_changes_after_the_plan_are_forgotten_the_move_is_refused_in_doubt() -> None:
+    known = Known()
+    stranger = bound_pod("other", "node-c9")
+
+    for _ in range(20_000):
+        known.model.recent.pod(known.model.revision, None, stranger)
+    assert known.outdated is None
+    known.model.recent.pod(known.model.revision, None, stranger)
+
+    assert known.outdated == "its pods have changed since the move was planned"

@@ -221,6 +221,20 @@ def test_a_replacement_that_does_not_say_its_price_costs_what_was_planned() -> N
     assert moving.withdrawn() == []
 
 
+def test_of_several_replacements_one_without_a_price_does_not_outweigh_a_dearer_one() -> None:
+    moving, claims = Moving(), (claim("new"), claim("other"))
+    moving.model.add_claim(claims[1])
+    both = replace(moving.decision.plan, claims=(planned_claim("p2"), planned_claim("p1")))
+    committed = PlanCommitted(decision=moving.decision.decision, claims=claims)
+    moving.moves.begin(replace(moving.decision, plan=both), committed, ("c1", "c2"))
+
+    moving.see(costing("new", 0.25), costing("other", None))
+
+    ((nodes, why),) = moving.withdrawn("new")
+    assert nodes == ("c1", "c2")
+    assert why.startswith("replacement costs 0.3500 $/h in place of 0.2000")
+
+
 def test_nothing_is_given_back_while_the_move_goes_on() -> None:
     moving = Moving()
     moving.see(costing("new", 0.1))
