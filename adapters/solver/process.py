@@ -31,6 +31,7 @@ from treenail.domain.packing.problem import Problem
 P = TypeVar("P", PackingPlan, ConsolidationPlan)
 
 _MODULE: Final = "treenail.adapters.solver.worker"
+_MOST_UNWANTED: Final = 4
 _CANCELLED: Final = "it was cancelled"
 # What a Python process needs of ours. Keys to the cloud are no business of the packer's.
 _ENVIRONMENT: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ")
@@ -79,7 +80,8 @@ class WorkerSolver:
         self._solving = Lock()
         self._worker: _Worker | None = None
         self._current: Question | None = None
-        self._unwanted: Question | None = None
+        # Those that were cancelled before they were begun, which may be several: a decision and a search.
+        self._unwanted: deque[Question] = deque(maxlen=_MOST_UNWANTED)
         self._losses: deque[float] = deque(maxlen=self._limits.losses)
         self._open = True
 
@@ -148,7 +150,9 @@ class WorkerSolver:
 
     def _begin(self, problem: Question) -> _Worker:
         with self._lock:
-            if problem is self._unwanted:
+            if any(one is problem for one in self._unwanted):
+                others = (one for one in self._unwanted if one is not problem)
+                self._unwanted = deque(others, maxlen=_MOST_UNWANTED)
                 raise UnavailableError("it was cancelled before it was begun")
             if self._worker is None:
                 raise UnavailableError("the packer's process is not running")
@@ -162,9 +166,10 @@ class WorkerSolver:
         The process goes on to the next one; one that does not give up in time is ended.
         """
         with self._lock:
-            self._unwanted = problem
             if problem is self._current and self._worker is not None:
                 self._worker.give_up(within=self._limits.cancel_seconds)
+            elif all(one is not problem for one in self._unwanted):
+                self._unwanted.append(problem)
 
     def stop(self) -> None:
         """End the process; nothing is solved any more."""

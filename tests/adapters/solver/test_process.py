@@ -294,6 +294,16 @@ def test_what_was_cancelled_before_it_began_is_never_begun(bench: Bench) -> None
     assert (bench.losses, bench.failures) == ([], [])
 
 
+def test_of_several_that_were_cancelled_before_they_began_none_is_begun(bench: Bench) -> None:
+    several = [endless(), endless(), endless()]
+    for unwanted in (*several, *several):
+        bench.solver.cancel(unwanted)
+
+    for unwanted in several:
+        with pytest.raises(UnavailableError, match="cancelled before it was begun"):
+            bench.solver.solve(unwanted)
+
+
 def test_the_process_ends_with_the_one_that_started_it_even_in_a_solve(tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(
