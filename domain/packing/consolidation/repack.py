@@ -1,9 +1,10 @@
 """Repack: the search for moves that make the cluster cheaper.
 
 First the nodes are found that can simply go, because their pods fit on others: the one first that saves most
-for what its pods cost to evict. Each is tried on the cluster as the moves before it leave it. Then, for those
-that are left, nodes are looked for that cost less: for one of them, whatever number takes its place, and for
-several together. A node that takes pods of another one stays itself, so no pod moves twice.
+for what its pods cost to evict. Each is tried on the cluster as the moves before it leave it. Then nodes are
+looked for that cost less than those that are left: for several together first, as nodes that were replaced
+one by one may not be worth merging any more, and then for each, whatever number takes its place. A node that
+takes pods of another one stays itself, so no pod moves twice.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ class _Repack:
             self._stays(name, "it takes pods that wait")
         self._cluster.close(self._problem.not_receiving)
         self._delete()
-        self._replace()
         self._merge()
+        self._replace()
         return self._written()
 
     # --- three searches, each on what the one before leaves
@@ -96,21 +97,6 @@ class _Repack:
                 unchanged = True
             else:
                 unchanged = not self._decide((one,), trial)
-
-    def _replace(self) -> None:
-        """Find the nodes in whose place others cost less, one or several, beside what is free elsewhere."""
-        for one in list(self._open.values()):
-            if one.name not in self._open:
-                continue
-            if one.price is None:
-                self._why[one.name] = _UNKNOWN_PRICE
-                continue
-            rest = self._cluster.without((one.name,), to_the_end=True).left
-            self._cluster.undo()
-            if self._could_cost_less((one,), rest):
-                self._decide((one,), self._cluster.without_bought((one.name,)))
-            else:
-                self._why[one.name] = _NO_CHEAPER
 
     def _merge(self) -> None:
         """Find nodes in whose place, together, others cost less."""
@@ -137,6 +123,21 @@ class _Repack:
             if self._decide(some, self._cluster.without_bought(names)):
                 return count
         return 0
+
+    def _replace(self) -> None:
+        """Find the nodes in whose place others cost less, one or several, beside what is free elsewhere."""
+        for one in list(self._open.values()):
+            if one.name not in self._open:
+                continue
+            if one.price is None:
+                self._why[one.name] = _UNKNOWN_PRICE
+                continue
+            rest = self._cluster.without((one.name,), to_the_end=True).left
+            self._cluster.undo()
+            if self._could_cost_less((one,), rest):
+                self._decide((one,), self._cluster.without_bought((one.name,)))
+            else:
+                self._why[one.name] = _NO_CHEAPER
 
     # --- what becomes of a trial
 
