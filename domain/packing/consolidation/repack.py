@@ -28,6 +28,7 @@ _MOST_TOGETHER: Final = 200
 _WORTH_PLANNING: Final = 1e-6
 
 _EARLIER: Final = "it goes after other nodes, which budgets keep for now"
+_UNTOLD: Final = "not all pods of node {name} are known"
 _RECEIVES: Final = "it takes pods of nodes that go"
 _UNKNOWN_PRICE: Final = "the price of its offering is not known"
 _NO_CHEAPER: Final = "Can't replace with a cheaper node"
@@ -38,7 +39,19 @@ def repack(problem: ConsolidationProblem) -> ConsolidationPlan:
 
     Depends on nothing but the problem, and not on the order its candidates come in.
     """
+    told = {pod.uid for pod in problem.problem.pods}
+    untold = next((one for one in problem.candidates if not told.issuperset(one.pods)), None)
+    if untold is not None:
+        return _nothing(problem, _UNTOLD.format(name=untold.name))
     return _Repack(problem).run()
+
+
+def _nothing(problem: ConsolidationProblem, why: str) -> ConsolidationPlan:
+    """Return a plan without moves: of a cluster that is not told in full, no move is known to be right."""
+    cost = sum(one.cost for one in problem.candidates)
+    names = sorted(one.name for one in problem.candidates)
+    staying = tuple(StayingNode(name=name, why=why) for name in names)
+    return ConsolidationPlan(staying=staying, cost=cost, cost_after=cost, cut_short=True)
 
 
 class _Repack:

@@ -229,6 +229,15 @@ def test_a_node_of_unknown_price_may_go_but_is_not_replaced() -> None:
     assert repack(unknown).moves == ()
 
 
+def test_nothing_moves_where_pods_of_a_candidate_are_not_told() -> None:
+    nodes = tuple(node(name, "m5.2xlarge", *pods(name, 1)) for name in ("a", "b", "c"))
+    problem = Cluster(nodes=nodes, offers=(ON_DEMAND,)).problem()
+    told = replace(problem.problem, pods=tuple(pod for pod in problem.problem.pods if pod.uid != "a-0"))
+    plan = repack(replace(problem, problem=told))
+    assert plan.moves == ()
+    assert why(plan, "b") == "not all pods of node a are known"
+
+
 def test_pods_that_nothing_can_hold_keep_their_node() -> None:
     claimed = replace(asking(1), resource_claims=("gpu",))
     nodes = (node("a", "m5.large", *pods("a", 1, claimed)), node("b", "m5.2xlarge", *pods("b", 1)))
