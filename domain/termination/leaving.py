@@ -96,6 +96,8 @@ class Leaving:
     @property
     def at_will(self) -> bool:
         """Whether nothing but our own wish makes the node go, so that its pods can wait for other places."""
+        if any(cause not in REPLACED for cause in self.warned):
+            return False
         return self.replaced_first or (self.cause in REPLACED and self.cause is not Cause.EXPIRED)
 
     @property

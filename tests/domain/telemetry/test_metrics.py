@@ -38,6 +38,13 @@ KARPENTER = {
     "karpenter_interruption_deleted_messages_total": "counter",
     "karpenter_interruption_instance_status_unhealthy_total": "counter category",
     "karpenter_voluntary_disruption_decisions_total": "counter decision reason consolidation_type",
+    "karpenter_voluntary_disruption_decision_evaluation_duration_seconds": (
+        "histogram reason consolidation_type"
+    ),
+    "karpenter_voluntary_disruption_eligible_nodes": "gauge reason",
+    "karpenter_voluntary_disruption_failed_validations_total": "counter consolidation_type",
+    "karpenter_voluntary_disruption_queue_failures_total": "counter decision reason consolidation_type",
+    "karpenter_consolidation_moves_total": "counter decision nodepool policy",
 }
 
 

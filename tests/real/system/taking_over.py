@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -115,7 +116,9 @@ def takeover(plane: ControlPlane, command: str) -> list[dict[str, str]]:
         timeout=120,
         check=False,
     )
-    assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
+    assert ran.returncode == 0, ran
+    (told,) = ran.stderr.splitlines()
+    assert re.fullmatch(r"treenail: context .*, https://\S+", told), told
     findings: list[dict[str, str]] = json.loads(ran.stdout)["findings"]
     return findings
 
