@@ -25,7 +25,7 @@ _KINDS: Final[tuple[tuple[str, str, str], ...]] = (
     (r"\(PodDisruptionBudget\S*=\[(?P<name>.*?)\]", "PodDisruptionBudget", "a pod may not be evicted now"),
     (r"pod has .* annotation \(Pod=(?P<name>.*?)\)", "Pod", "a pod has the annotation do-not-disrupt"),
     (r"pod cannot be read \(Pod=(?P<name>.*?)\)", "Pod", "a pod cannot be read"),
-    (r"not all pods would schedule, (?P<name>\S+) fits", "Pod", "a pod fits on no other node"),
+    (r"not all pods would schedule, (?P<name>\S+) =>", "Pod", "a pod fits on no other node"),
     (r"blocking budget of (?P<name>.*)", "Budget", "the pool's budget lets no more nodes go now"),
     (r"limits of NodePool (?P<name>\S+)", "NodePool", "the pool's limits leave no room for a replacement"),
     (r"NodePool not found \(NodePool=(?P<name>.*)\)", "NodePool", "the pool is not there"),

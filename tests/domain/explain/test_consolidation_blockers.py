@@ -15,7 +15,7 @@ SENTENCES = {
     ),
     'pod has "karpenter.sh/do-not-disrupt" annotation (Pod=default/p)': ("Pod", "default/p"),
     "pod cannot be read (Pod=default/p): spec.priority: no": ("Pod", "default/p"),
-    "not all pods would schedule, default/p fits on no other node": ("Pod", "default/p"),
+    "not all pods would schedule, default/p => it fits on no other node": ("Pod", "default/p"),
     "no allowed disruptions due to blocking budget of default": ("Budget", "default"),
     "limits of NodePool default leave no room for a replacement": ("NodePool", "default"),
     "NodePool not found (NodePool=gone)": ("NodePool", "gone"),
