@@ -85,16 +85,7 @@ class Packer(DomainActor[PackerInbox]):
                 assert_never(message)
 
     def _solve(self, request: PackRequested) -> None:
-        snapshot = request.snapshot
-        problem = Problem(
-            pods=snapshot.pods,
-            existing_nodes=snapshot.existing_nodes,
-            offers=request.offers,
-            daemons=tuple(d.spec for d in snapshot.daemons),
-            volumes=snapshot.volumes,
-            namespaces=snapshot.namespaces,
-            settings=self._settings,
-        )
+        problem = request.snapshot.problem(request.offers, self._settings)
         if request.consolidation is not None:
             self._consolidate(request, request.consolidation, problem)
             return

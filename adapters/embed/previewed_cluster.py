@@ -26,7 +26,7 @@ from treenail.domain.packing.consolidation.consolidation_problem import (
     ConsolidationProblem,
     PoolTerms,
 )
-from treenail.domain.packing.problem import PackingSettings, PoolOffer, Problem
+from treenail.domain.packing.problem import PackingSettings, PoolOffer
 from treenail.domain.scheduling.reserved_offers import Stock
 
 
@@ -146,15 +146,7 @@ class PreviewedCluster:
             if (claim := self.views[one.name].claim) is not None
         )
         return ConsolidationProblem(
-            problem=Problem(
-                pods=snapshot.pods,
-                existing_nodes=snapshot.existing_nodes,
-                offers=self._offers(snapshot),
-                daemons=tuple(daemons.spec for daemons in snapshot.daemons),
-                volumes=snapshot.volumes,
-                namespaces=snapshot.namespaces,
-                settings=self.rules.packing,
-            ),
+            problem=snapshot.problem(self._offers(snapshot), self.rules.packing),
             candidates=candidates,
             terms=self._terms(budgets),
             not_receiving=not_receiving(self.model, self.now) | frozenset(going),

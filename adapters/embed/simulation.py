@@ -180,15 +180,7 @@ class Simulation:
                 volume_cost=self._volume_costs[pool.name],
             )
         )
-        self._problem = Problem(
-            pods=snapshot.pods,
-            existing_nodes=snapshot.existing_nodes,
-            offers=offers,
-            daemons=tuple(d.spec for d in snapshot.daemons),
-            volumes=snapshot.volumes,
-            namespaces=snapshot.namespaces,
-            settings=self._settings,
-        )
+        self._problem = snapshot.problem(offers, self._settings)
         self.plan = InlineSolver().solve(self._problem)
 
     def advise(self) -> None:

@@ -18,7 +18,7 @@ from treenail.domain.model.resources import Resources
 from treenail.domain.packing.consolidation.consolidation_plan import StayingNode
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, PoolTerms
 from treenail.domain.packing.plan import PackingPlan, RefusedClass
-from treenail.domain.packing.problem import ExistingNode, PoolOffer, VolumeNeeds
+from treenail.domain.packing.problem import ExistingNode, PackingSettings, PoolOffer, Problem, VolumeNeeds
 from treenail.domain.packing.reasons import Refusal
 
 
@@ -45,6 +45,18 @@ class Snapshot:
     volumes: Mapping[str, VolumeNeeds] = field(default_factory=dict)
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     in_reservations: Mapping[str, tuple[datetime | None, ...]] = field(default_factory=dict)
+
+    def problem(self, offers: tuple[PoolOffer, ...], settings: PackingSettings) -> Problem:
+        """Return the packing problem that the snapshot is, with what pools offer."""
+        return Problem(
+            pods=self.pods,
+            existing_nodes=self.existing_nodes,
+            offers=offers,
+            daemons=tuple(daemons.spec for daemons in self.daemons),
+            volumes=self.volumes,
+            namespaces=self.namespaces,
+            settings=settings,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

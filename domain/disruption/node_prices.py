@@ -55,8 +55,7 @@ class NodePrices:
 
     def surcharge(self, pool: NodePool) -> float:
         """Return what each node of a pool costs beside its price: its volumes and its overhead."""
-        own = pool.node_overhead_cost
-        return self.volume_costs.get(pool.name, 0.0) + (self.overhead_cost if own is None else own)
+        return self.volume_costs.get(pool.name, 0.0) + pool.overhead_cost(self.overhead_cost)
 
     def sells(self, pool: str, instance_type: str) -> bool:
         """Return whether a pool's catalogue has an instance type; where nobody can tell, it does."""

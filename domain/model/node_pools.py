@@ -110,6 +110,10 @@ class NodePool:
     # Fields the manifest sets that are accepted though not acted on, by path, for the warning.
     not_acted_on: tuple[str, ...] = ()
 
+    def overhead_cost(self, otherwise: float) -> float:
+        """Return what a node costs beside price and volumes, $/h: `otherwise` if the pool says nothing."""
+        return otherwise if self.node_overhead_cost is None else self.node_overhead_cost
+
     @property
     def node_labels(self) -> Mapping[str, str]:
         """The labels every node of the pool has for sure."""

@@ -123,6 +123,10 @@ class PoolOffer:
     reservation: str = ""
     reserved_left: int = 0
 
+    def surcharge(self, settings: PackingSettings) -> float:
+        """Return what each node of the offer costs beside its price, $/h: its volumes and its overhead."""
+        return self.volume_cost + self.pool.overhead_cost(settings.node_overhead_cost)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackingSettings:

@@ -38,9 +38,7 @@ class _PriceBook:
             prices = known.setdefault(id(offer.instance_types), {}) or self._read(offer)
             known[id(offer.instance_types)] = prices
             self._prices.setdefault(offer.pool.name, {}).update(prices)
-            own = offer.pool.node_overhead_cost
-            overhead = settings.node_overhead_cost if own is None else own
-            self._surcharges[offer.pool.name] = offer.volume_cost + overhead
+            self._surcharges[offer.pool.name] = offer.surcharge(settings)
 
     def _read(self, offer: PoolOffer) -> dict[tuple[str, str, str], float]:
         types = (one for one in offer.instance_types if one.name in self._types)

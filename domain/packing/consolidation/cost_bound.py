@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from treenail.domain.model.resources import Resources, total
+from treenail.domain.packing.consolidation.cheapest_launches import cheapest_launches
 from treenail.domain.packing.consolidation.consolidation_problem import ConsolidationProblem
 
 
@@ -36,17 +37,10 @@ def cost_bound(problem: ConsolidationProblem) -> float:
     return max(amount * units[name] for name, amount in load.items())
 
 
-def _rooms(problem: ConsolidationProblem) -> Iterator[tuple[Mapping[str, int] | Resources, float]]:
+def _rooms(problem: ConsolidationProblem) -> Iterator[tuple[Resources, float]]:
     """Yield how much room each node has that may stay or be bought, and what it costs, $/h."""
     costs = {one.name: one.cost for one in problem.candidates}
     for node in problem.problem.existing_nodes:
         if node.name in costs:
             yield node.free, costs[node.name]
-    settings = problem.problem.settings
-    for offer in problem.problem.offers:
-        own = offer.pool.node_overhead_cost
-        extra = offer.volume_cost + (settings.node_overhead_cost if own is None else own)
-        for one in offer.instance_types:
-            prices = [offering.price for offering in one.offerings if offering.available]
-            if prices:
-                yield one.allocatable, min(prices) + extra
+    yield from cheapest_launches(problem.problem.offers, problem.problem.settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.packing.consolidation.consolidation_plan import Move
@@ -14,6 +15,8 @@ from treenail.domain.packing.consolidation.same_type import without_same_type
 from treenail.domain.packing.consolidation.spot_to_spot import concerns, spot_to_spot
 from treenail.domain.packing.consolidation.worth import objection_to
 from treenail.domain.packing.plan import PlannedClaim
+
+UNKNOWN_PRICE: Final = "the price of its offering is not known"
 
 
 class MoveTerms:
@@ -72,7 +75,7 @@ class MoveTerms:
         if not claims:
             return ()
         if any(one.price is None for one in some):
-            return "the price of its offering is not known"
+            return UNKNOWN_PRICE
         slack = sum(one.cost for one in some) - sum(claim.price + claim.surcharge for claim in claims)
         narrowed: list[PlannedClaim] = []
         for claim in claims:

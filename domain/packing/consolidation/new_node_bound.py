@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Axis, Floats
+from treenail.domain.packing.consolidation.cheapest_launches import cheapest_launches
 from treenail.domain.packing.problem import PackingSettings, PoolOffer
 
 
@@ -18,7 +19,7 @@ class NewNodeBound:
     """
 
     def __init__(self, offers: Sequence[PoolOffer], axis: Axis, settings: PackingSettings) -> None:
-        rows = list(_on_offer(offers, settings))
+        rows = list(cheapest_launches(offers, settings))
         self._least = min((cost for _, cost in rows), default=np.inf)
         room = axis.rooms([amounts for amounts, _ in rows])
         costs: Floats = np.array([cost for _, cost in rows], dtype=np.float64)
@@ -33,15 +34,3 @@ class NewNodeBound:
         if not asked.any():
             return 0.0
         return max(self._least, float((self._unit[asked] * load[asked]).max()))
-
-
-def _on_offer(
-    offers: Iterable[PoolOffer], settings: PackingSettings
-) -> Iterable[tuple[dict[str, int], float]]:
-    for offer in offers:
-        overhead = offer.pool.node_overhead_cost
-        extra = offer.volume_cost + (settings.node_overhead_cost if overhead is None else overhead)
-        for one in offer.instance_types:
-            prices = [offering.price for offering in one.offerings if offering.available]
-            if prices:
-                yield dict(one.allocatable), min(prices) + extra

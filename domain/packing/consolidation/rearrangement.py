@@ -25,6 +25,7 @@ from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.topology_groups import SavedCounts, TopologyGroup
 from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.reasons import furthest
+from treenail.domain.packing.topology.class_constraints import TopologyConstraints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,16 +228,12 @@ class Rearrangement:
 
     def ties(self, trial: Trial) -> TopologyTies:
         """Return by which groups a trial under way depends on other pods, and others on its pods."""
-        touched: set[int] = set()
+        classes = tuple(self._by_class_of(trial.removed))
         asked: set[int] = set()
-        for index in self._by_class_of(trial.removed):
-            one = self._classes[index]
-            for level in one.relaxation.levels:
-                constraints = self._context.constraint_reader.of(one, level)
-                touched.update(group.index for group in (*constraints.counted, *constraints.apart))
-                bounds = (*constraints.by_domain, *constraints.by_node, *constraints.together)
-                asked.update(restriction.group.index for restriction in bounds)
-        return TopologyTies(frozenset(touched), frozenset(asked))
+        for constraints in self._constraints_of(classes):
+            bounds = (*constraints.by_domain, *constraints.by_node, *constraints.together)
+            asked.update(restriction.group.index for restriction in bounds)
+        return TopologyTies(frozenset(group.index for group in self._groups_of(classes)), frozenset(asked))
 
     def keep(self, trial: Trial) -> None:
         """Go on from a trial: its nodes are gone, and their pods are where it placed them."""
@@ -256,10 +253,7 @@ class Rearrangement:
 
     def _take_away(self, names: Sequence[str]) -> dict[int, int]:
         """Begin a trial; return how many pods of each class are to be placed."""
-        wanted: dict[int, int] = {}
-        for name in names:
-            for index, uids in self._pods[name].items():
-                wanted[index] = wanted.get(index, 0) + len(uids)
+        wanted = {index: len(uids) for index, uids in self._by_class_of(names).items()}
         self._saved = _Saved(self._nodes.save(), tuple((g, g.save()) for g in self._groups_of(wanted)))
         for name in names:
             row = self._rows[name]
@@ -273,13 +267,17 @@ class Rearrangement:
     def _groups_of(self, classes: Iterable[int]) -> Iterator[TopologyGroup]:
         """Yield the groups that count these pods, or by which they keep others off, each once."""
         seen: dict[int, TopologyGroup] = {}
+        for constraints in self._constraints_of(classes):
+            for group in (*constraints.counted, *constraints.apart):
+                seen[group.index] = group
+        yield from seen.values()
+
+    def _constraints_of(self, classes: Iterable[int]) -> Iterator[TopologyConstraints]:
+        """Yield what the terms of classes mean at each of their levels."""
         for index in classes:
             one = self._classes[index]
             for level in one.relaxation.levels:
-                constraints = self._context.constraint_reader.of(one, level)
-                for group in (*constraints.counted, *constraints.apart):
-                    seen[group.index] = group
-        yield from seen.values()
+                yield self._context.constraint_reader.of(one, level)
 
     def _largest_first(self, wanted: Mapping[int, int]) -> list[PodClass]:
         """Return classes by how much of what is free on an average node they ask for, the largest first."""

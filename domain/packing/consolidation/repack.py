@@ -15,8 +15,9 @@ from typing import Final
 
 from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan, Move, StayingNode
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, ConsolidationProblem
-from treenail.domain.packing.consolidation.move_terms import MoveTerms
+from treenail.domain.packing.consolidation.move_terms import UNKNOWN_PRICE, MoveTerms
 from treenail.domain.packing.consolidation.new_node_bound import NewNodeBound
+from treenail.domain.packing.consolidation.price_filter import NONE_CHEAPER
 from treenail.domain.packing.consolidation.rearrangement import Rearrangement, TopologyTies, Trial
 from treenail.domain.packing.problem import Problem
 
@@ -30,8 +31,6 @@ _WORTH_PLANNING: Final = 1e-6
 _EARLIER: Final = "it goes after other nodes, which budgets keep for now"
 _UNTOLD: Final = "not all pods of node {name} are known"
 _RECEIVES: Final = "it takes pods of nodes that go"
-_UNKNOWN_PRICE: Final = "the price of its offering is not known"
-_NO_CHEAPER: Final = "Can't replace with a cheaper node"
 
 
 def repack(problem: ConsolidationProblem) -> ConsolidationPlan:
@@ -143,14 +142,14 @@ class _Repack:
             if one.name not in self._open:
                 continue
             if one.price is None:
-                self._why[one.name] = _UNKNOWN_PRICE
+                self._why[one.name] = UNKNOWN_PRICE
                 continue
             rest = self._cluster.without((one.name,), to_the_end=True).left
             self._cluster.undo()
             if self._could_cost_less((one,), rest):
                 self._decide((one,), self._cluster.without_bought((one.name,)))
             else:
-                self._why[one.name] = _NO_CHEAPER
+                self._why[one.name] = NONE_CHEAPER
 
     # --- what becomes of a trial
 
@@ -195,9 +194,7 @@ class _Repack:
         gone = {name for move in moves for name in move.removed}
         cost = sum(one.cost for one in self._candidates.values())
         staying = tuple(
-            StayingNode(
-                name=name, why=self._why.get(name, _NO_CHEAPER), would_save=self._candidates[name].cost
-            )
+            StayingNode(name=name, why=self._why.get(name, NONE_CHEAPER), would_save=one.cost)
             for name, one in sorted(self._candidates.items())
             if name not in gone
         )

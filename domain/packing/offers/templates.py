@@ -135,7 +135,6 @@ class NodeTemplates:
         # limit, however few pods there are.
         several = sum(one.pool.name == offer.pool.name for one in self._offers) > 1
         # A pool may say what its nodes cost beside their price; else the setting counts.
-        own = offer.pool.node_overhead_cost
         limited, capacity = _limits(offer, table, inf if several else self._pods)
         return NodeTemplate(
             index=index,
@@ -149,7 +148,7 @@ class NodeTemplates:
             limited=limited,
             capacity=capacity,
             ports=made.ports,
-            overhead_cost=self._overhead_cost if own is None else own,
+            overhead_cost=offer.pool.overhead_cost(self._overhead_cost),
         )
 
 
