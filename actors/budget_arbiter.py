@@ -17,6 +17,7 @@ from treenail.domain.disruption.disruption import (
     DisruptNodes,
     PoolChanged,
 )
+from treenail.domain.model.blockers import Block
 from treenail.domain.model.causes import BUDGETED
 from treenail.domain.model.event_subjects import of_pool
 from treenail.domain.model.runtime import Ref
@@ -82,12 +83,12 @@ class BudgetArbiter(DomainActor[ArbiterInbox]):
 
     def _refuse(self, proposal: DisruptionProposed, refused: tuple[str, ...]) -> None:
         pools = self._book.pools_of(refused)
-        why = f"no allowed disruptions due to blocking budget of {', '.join(pools) or proposal.pool}"
+        why = Block.BUDGET.by(", ".join(pools) or proposal.pool)
         self._disruptor(proposal.pool).tell(
             DisruptionRefused(pool=proposal.pool, candidates=refused, why=why)
         )
         blocked = tuple(of_pool(pool) for pool in self._book.those(pools))
         reason = BUDGETED.get(proposal.cause)
         if blocked and reason is not None:
-            why = f"No allowed disruptions for disruption reason {reason} due to blocking budget"
-            self._event_publisher.tell(DisruptionBlocked(about=blocked, why=why))
+            said = f"No allowed disruptions for disruption reason {reason} due to blocking budget"
+            self._event_publisher.tell(DisruptionBlocked(about=blocked, why=said))

@@ -43,6 +43,7 @@ from treenail.domain.disruption.disruption import (
     NodeInterrupted,
 )
 from treenail.domain.launch.launching import ClaimFailed
+from treenail.domain.model.blockers import Blocker
 from treenail.domain.model.causes import REPLACED, Cause
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.packing.plan import PackingPlan
@@ -297,7 +298,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
     def _accept_brought(self, now: datetime) -> None:
         """Carry out plans that came with proposals, where these are accepted, while no other one is open."""
 
-        def held(planned: PlanDecided) -> str | None:
+        def held(planned: PlanDecided) -> Blocker | None:
             return self._moves.held(planned, now, busy=self._deciding)
 
         while not self._decisions.making and (brought := self._judge.settle_brought(now, held)) is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
 
 from treenail.actors.cluster_state.refused_pod_retries import RefusedPodRetries
 from treenail.actors.runtime.base import Runtime
@@ -18,12 +17,10 @@ from treenail.domain.disruption.disruption import DisruptNodes, decision_labels
 from treenail.domain.disruption.move_history import MoveHistory
 from treenail.domain.disruption.move_validity import pass_of
 from treenail.domain.disruption.moves_under_way import MovesUnderWay
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.runtime import Ref
 from treenail.domain.telemetry import metrics
-
-_PODS_WAIT: Final = "pods wait for a decision"
-_EARLIER: Final = "a move that it relies on was not made"
 
 
 class ConsolidationMoves:
@@ -74,12 +71,12 @@ class ConsolidationMoves:
         decision = Decision(id=self._runtime.dice.token(), opened_at=now, closed_at=now, pods=0)
         self._selector.tell(SnapshotTaken(decision=decision, snapshot=snapshot, consolidation=found))
 
-    def held(self, planned: PlanDecided, now: datetime, *, busy: bool) -> str | None:
+    def held(self, planned: PlanDecided, now: datetime, *, busy: bool) -> Blocker | None:
         """Return why a move is not to be made now: pods may need the room, or it undoes a recent one."""
         if busy or self.pods_wait():
-            return _PODS_WAIT
+            return Block.PODS_WAIT.by()
         if any(decision not in self._made for decision in planned.after):
-            return _EARLIER
+            return Block.EARLIER_NOT_MADE.by()
         known, loops = self._model.objects.claims, self.history.loops
         removed = [known[name] for name in planned.removed if name in known]
         why = self.history.undoes(removed, planned.plan.claims, now)

@@ -24,6 +24,7 @@ from treenail.domain.disruption.disruption_candidates import (
 )
 from treenail.domain.disruption.objections import CHANGED, objection
 from treenail.domain.disruption.retry_plan import retry_plan_for
+from treenail.domain.model.blockers import Blocker
 from treenail.domain.model.causes import CONSOLIDATION, Cause
 from treenail.domain.model.event_subjects import of_view
 from treenail.domain.model.nodes import NodeView
@@ -69,7 +70,7 @@ class ProposalJudge:
         if kept:
             self._arbiter.tell(replace(proposal, candidates=kept))
 
-    def _send_back(self, proposal: DisruptionProposed, names: tuple[str, ...], why: str) -> None:
+    def _send_back(self, proposal: DisruptionProposed, names: tuple[str, ...], why: Blocker) -> None:
         back = DisruptionRefused(pool=proposal.pool, candidates=names, why=why)
         self._disruptor(proposal.pool).tell(back)
 
@@ -78,14 +79,14 @@ class ProposalJudge:
     ) -> tuple[str, ...]:
         """Return those that nothing speaks against; tell the disruptor of the others, and why."""
         against = {name: objection(self._model, name, proposal, now) for name in names}
-        whys = sorted({why for why in against.values() if why is not None})
+        whys = sorted({why for why in against.values() if why is not None}, key=lambda why: why.sentence)
         for why in whys:
             refused = tuple(name for name in names if against[name] == why)
             self._tell_blocked(refused, why)
             if not proposal.together:
                 self._send_back(proposal, refused, why)
         if proposal.together and whys:
-            self._send_back(proposal, proposal.candidates, "; ".join(whys))
+            self._send_back(proposal, proposal.candidates, whys[0])
             return ()
         return tuple(name for name in names if against[name] is None)
 
@@ -124,7 +125,7 @@ class ProposalJudge:
         return self._book.to_be_planned
 
     def settle_brought(
-        self, now: datetime, held: Callable[[PlanDecided], str | None]
+        self, now: datetime, held: Callable[[PlanDecided], Blocker | None]
     ) -> tuple[PlanDecided, tuple[DisruptNodes, ...]] | None:
         """Return a plan that came with a proposal, and what is given up for it; None where none waits.
 
@@ -189,7 +190,11 @@ class ProposalJudge:
         return {name: pools[name].disruption.policy.written for name in named if name in pools}
 
     def _refuse(
-        self, refused: Iterable[tuple[DisruptionCandidate, str]], *, lasting: bool = False, told: bool = True
+        self,
+        refused: Iterable[tuple[DisruptionCandidate, Blocker]],
+        *,
+        lasting: bool = False,
+        told: bool = True,
     ) -> None:
         """Send these back by way of the arbiter, whose budgets they leave to others."""
         for one, why in refused:
@@ -199,8 +204,9 @@ class ProposalJudge:
             if told:
                 self._tell_blocked(one.names, why)
 
-    def _tell_blocked(self, names: Iterable[str], why: str) -> None:
+    def _tell_blocked(self, names: Iterable[str], why: Blocker) -> None:
         views = (self._model.objects.view(name) for name in names)
         about = tuple(ref for view in views if view is not None for ref in of_view(view))
         if why != CHANGED and about:
-            self._event_publisher.tell(DisruptionBlocked(about=about, why=why[:1].upper() + why[1:]))
+            said = why.sentence
+            self._event_publisher.tell(DisruptionBlocked(about=about, why=said[:1].upper() + said[1:]))

@@ -17,7 +17,7 @@ from treenail.adapters.embed.consolidation_preview import (
     PreviewedMove,
 )
 from treenail.adapters.embed.previewed_cluster import PoolBudget
-from treenail.domain.explain.consolidation_blockers import Blocker
+from treenail.domain.model.blockers import Blocker
 from treenail.domain.model.instants import write_instant
 from treenail.domain.model.labels import CAPACITY_TYPE, ZONE
 from treenail.domain.packing.plan import PlannedClaim
@@ -32,7 +32,11 @@ def as_json(made: ConsolidationPreview) -> dict[str, object]:
     return {
         "moves": [_move(one) for one in made.moves],
         "blocked": [
-            {"node": one.node, "nodePool": one.pool or None, "blockers": [_blocker(b) for b in one.blockers]}
+            {
+                "node": one.node,
+                "nodePool": one.pool or None,
+                "blockers": [_blocker(one, b) for b in one.blockers],
+            }
             for one in made.blocked
         ],
         "budgets": [
@@ -78,13 +82,13 @@ def _by_node(move: PreviewedMove) -> dict[str, list[str]]:
     return {node: sorted(found[node]) for node in sorted(found)}
 
 
-def _blocker(blocker: Blocker) -> dict[str, object]:
+def _blocker(of: BlockedNode, blocker: Blocker) -> dict[str, object]:
     return {
         "kind": blocker.kind,
         "name": blocker.name,
         "until": None if blocker.until is None else write_instant(blocker.until),
-        "wouldSave": round(blocker.would_save, _PLACES),
-        "sentence": blocker.why,
+        "wouldSave": round(of.without(blocker), _PLACES),
+        "sentence": blocker.sentence,
     }
 
 
@@ -148,7 +152,7 @@ def _blocked(blocked: Sequence[BlockedNode]) -> Table:
     blame: dict[str, dict[str, None]] = defaultdict(dict)
     for node in blocked:
         for blocker in node.blockers:
-            groups[blocker.group][node.node] = blocker.would_save
+            groups[blocker.group][node.node] = node.without(blocker)
             blame[blocker.group][_blame(blocker)] = None
     table = Table("nodes that stay", "why", "which", "would save at most $/h", "a month", box=None)
     for group in sorted(groups, key=lambda one: (-sum(groups[one].values()), one)):

@@ -6,21 +6,19 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
 
 from treenail.adapters.embed.previewed_cluster import PoolBudget, PreviewedCluster, PreviewRules
 from treenail.adapters.embed.simulation import Catalogues
 from treenail.adapters.solver.garbage import uncollected
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.disruption.move_history import MoveHistory
-from treenail.domain.explain.consolidation_blockers import Blocker, blockers_of
+from treenail.domain.explain.consolidation_blockers import blockers_of
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.causes import Cause
 from treenail.domain.packing.consolidation.consolidation_plan import Move
 from treenail.domain.packing.consolidation.consolidation_problem import ConsolidationProblem
 from treenail.domain.packing.consolidation.cost_bound import cost_bound
 from treenail.domain.packing.plan import PlannedClaim
-
-_EMPTY_BUDGET: Final = "no allowed disruptions due to blocking budget of {pool}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +39,19 @@ class PreviewedMove:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockedNode:
-    """A node that stays, by name, and what keeps it."""
+    """A node that stays, by name, what keeps it, and what its going would save at most, $/h."""
 
     node: str
     pool: str
     blockers: tuple[Blocker, ...]
+    would_save: float = 0.0
+
+    def without(self, blocker: Blocker) -> float:
+        """Return what the node's going would save without a blocker; nothing where it cannot be removed.
+
+        Where there are several, that is what all of them cost together.
+        """
+        return self.would_save if blocker.kind.removable else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +102,7 @@ class _Preview:
         why = {one.name: (one.why, one.would_save) for one in (*self._cluster.staying, *plan.staying)}
         for name in self._empty:
             saved = self._cluster.cost((self._cluster.views[name],))
-            why[name] = _EMPTY_BUDGET.format(pool=self._cluster.views[name].pool), saved
+            why[name] = Block.BUDGET.by(self._cluster.views[name].pool), saved
         moves = [self._of_empty(name) for name in self._going]
         for name in self._going:
             del why[name]
@@ -104,8 +110,9 @@ class _Preview:
             loop = self._loop(move)
             if loop is None:
                 moves.append(self._of(move))
-            for name in move.removed if loop is not None else ():
-                why[name] = loop or "", move.saves / len(move.removed)
+                continue
+            for name in move.removed:
+                why[name] = loop, move.saves / len(move.removed)
         before = self._cluster.cost(self._cluster.views.values())
         after = before - math.fsum(move.saves for move in moves)
         return ConsolidationPreview(
@@ -132,7 +139,7 @@ class _Preview:
             self._problem
         )
 
-    def _loop(self, move: Move) -> str | None:
+    def _loop(self, move: Move) -> Blocker | None:
         """Return why a move is not made though it would save: it undoes another one."""
         claims = self._cluster.claims_of(move.removed)
         return MoveHistory().undoes(claims, move.claims, self._cluster.now)
@@ -155,10 +162,11 @@ class _Preview:
             claims=tuple((claim, tuple(keys[uid] for uid in claim.pods)) for claim in move.claims),
         )
 
-    def _blocked(self, name: str, why: str, would_save: float) -> BlockedNode:
+    def _blocked(self, name: str, why: Blocker, would_save: float) -> BlockedNode:
         view = self._cluster.views[name]
         return BlockedNode(
             node=self._named(name),
             pool=view.pool,
-            blockers=blockers_of(self._cluster.model, view, why, would_save, self._cluster.now),
+            blockers=blockers_of(self._cluster.model, view, why, self._cluster.now),
+            would_save=would_save,
         )

@@ -88,7 +88,7 @@ _TELLERS: Final[Mapping[type, tuple[str, Callable[[Any], Fields | None]]]] = {
     ),
     PodBound: ("PodWatcher", lambda e: {"node": e.view.node_name, "nodeClaim": e.view.name, "pods": 1}),
     NodeEmptied: ("Disruptor", lambda e: {"nodeClaim": e.name} if e.since is not None else None),
-    DisruptionRefused: ("Disruptor", lambda e: {"nodes": list(e.candidates), "why": e.why}),
+    DisruptionRefused: ("Disruptor", lambda e: {"nodes": list(e.candidates), "why": e.why.sentence}),
     DisruptNodes: ("TerminationActor", _disrupt),
     NodeInterrupted: ("TerminationActor", lambda e: {"instance": e.instance_id, "cause": e.cause.value}),
     # ClusterState hears of it again and again, and by lists: it passes on what is news.

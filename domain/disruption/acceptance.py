@@ -13,6 +13,7 @@ from treenail.domain.disruption.disruption import PoolChanged
 from treenail.domain.disruption.disruption_candidates import DisruptionCandidate
 from treenail.domain.disruption.move_validity import outdated
 from treenail.domain.disruption.objections import CHANGED, objection
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.pods import Pod
 from treenail.domain.packing.plan import PackingPlan
@@ -23,12 +24,12 @@ from treenail.domain.scheduling.revalidation import Held, what_holds
 class Verdict:
     """What becomes of departures. Each is in one of the three, in the order they were proposed.
 
-    Of those `refused`, a sentence says why; `lacking` are those that nothing speaks against but that some
+    Of those `refused` it says why; `lacking` are those that nothing speaks against but that some
     of their pods, the ones named, have no place.
     """
 
     accepted: tuple[DisruptionCandidate, ...]
-    refused: tuple[tuple[DisruptionCandidate, str], ...]
+    refused: tuple[tuple[DisruptionCandidate, Blocker], ...]
     lacking: tuple[tuple[DisruptionCandidate, tuple[Pod, ...]], ...]
 
 
@@ -52,20 +53,20 @@ def judge(
 
 def _against(
     model: ClusterModel, disruption_candidates: Sequence[DisruptionCandidate], now: datetime
-) -> dict[DisruptionCandidate, str]:
+) -> dict[DisruptionCandidate, Blocker]:
     """Return what speaks against departures, but for places."""
-    against: dict[DisruptionCandidate, str] = {}
+    against: dict[DisruptionCandidate, Blocker] = {}
     book = budgets_at_present(model) if disruption_candidates else BudgetBook()
     for one in disruption_candidates:
         why = _objection(model, one, now)
         if why is None and not book.take(replace(one.proposal, candidates=one.names, together=True), now):
-            why = f"no allowed disruptions due to blocking budget of {', '.join(one.allowed.budgets)}"
+            why = Block.BUDGET.by(", ".join(one.allowed.budgets))
         if why is not None:
             against[one] = why
     return against
 
 
-def _objection(model: ClusterModel, one: DisruptionCandidate, now: datetime) -> str | None:
+def _objection(model: ClusterModel, one: DisruptionCandidate, now: datetime) -> Blocker | None:
     said = (objection(model, name, one.proposal, now) for name in one.names)
     why = next((why for why in said if why is not None), None)
     planned = one.proposal.planned

@@ -15,9 +15,9 @@ from treenail.domain.disruption.expiry import expires_at
 from treenail.domain.disruption.node_prices import NodePrices
 from treenail.domain.disruption.objections import load_objection, node_objection
 from treenail.domain.model import labels
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.cordons import marked
 from treenail.domain.model.durations import format_duration
-from treenail.domain.model.instants import write_instant
 from treenail.domain.model.node_pools import ConsolidationPolicy, NodePool
 from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.packing.consolidation.consolidation_plan import StayingNode
@@ -29,8 +29,8 @@ UNCONSOLIDATABLE: Final = "Unconsolidatable"
 _QUIET: Final = ""
 _NO_PRICES: Final = NodePrices()
 
-# Why a node stays: the reason of the event that says so, "" for none, and a sentence.
-_Why: TypeAlias = tuple[str, str]
+# Why a node stays: the reason of the event that says so, "" for none, and what keeps it.
+_Why: TypeAlias = tuple[str, Blocker]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +65,9 @@ def consolidation_candidates(
             if why is None:
                 candidates.append(_candidate(view, claim, pool, load, prices, now))
         if why is not None:
-            event, sentence = why
+            event, blocker = why
             saved = (prices.price(view) or 0.0) + (prices.surcharge(pool) if pool is not None else 0.0)
-            staying.append(StayingNode(name=view.name, why=sentence, would_save=saved))
+            staying.append(StayingNode(name=view.name, why=blocker, would_save=saved))
             if event:
                 events[view.name] = event
     model.loads.tidy(chain((one.name for one in candidates), (one.name for one in staying)))
@@ -79,23 +79,23 @@ def _not_disruptable(
 ) -> _Why | None:
     """Return why nothing may give a node up of its own will, in Karpenter's order and words."""
     if view.claim is None:
-        return _QUIET, "node isn't managed by karpenter"
+        return _QUIET, Block.UNMANAGED.by()
     if view.node is None:
-        return BLOCKED, "nodeclaim does not have an associated node"
+        return BLOCKED, Block.WITHOUT_NODE.by()
     if not view.initialized:
-        return BLOCKED, "node isn't initialized"
+        return BLOCKED, Block.UNINITIALIZED.by()
     if model.marks.ending(view) or marked(view):
-        return BLOCKED, "node is deleting or marked for deletion"
+        return BLOCKED, Block.ENDING.by()
     if model.promises.at(view.name):
-        return BLOCKED, "node is nominated for a pending pod"
+        return BLOCKED, Block.NOMINATED.by()
     against = node_objection(view)
     if against is not None:
         return BLOCKED, against
     if pool is None and view.pool:
-        return BLOCKED, f"NodePool not found (NodePool={view.pool})"
+        return BLOCKED, Block.POOL_MISSING.by(view.pool)
     alone = model.objects.left_alone(view)
     if alone is not None:
-        return _QUIET, alone.value
+        return _QUIET, Block.LEFT_ALONE.by(detail=alone.value)
     against = load_objection(model, load, now)
     return None if against is None else (BLOCKED, against)
 
@@ -111,22 +111,19 @@ def _unconsolidatable(
     """Return why a node that could be given up may not be consolidated."""
     own, kind = view.labels, pool.generation.pool_kind
     if not prices.sells(pool.name, own.get(labels.INSTANCE_TYPE, "")):
-        return UNCONSOLIDATABLE, f'Instance Type "{own.get(labels.INSTANCE_TYPE, "")}" not found'
+        return UNCONSOLIDATABLE, Block.TYPE_UNKNOWN.by(detail=own.get(labels.INSTANCE_TYPE, ""))
     for key in (labels.CAPACITY_TYPE, labels.ZONE):
         if key not in own:
-            return UNCONSOLIDATABLE, f'Node does not have label "{key}"'
+            return UNCONSOLIDATABLE, Block.LABEL_MISSING.by(detail=key)
     if pool.disruption.consolidate_after is None:
-        return UNCONSOLIDATABLE, f'{kind} "{pool.name}" has consolidation disabled'
+        return UNCONSOLIDATABLE, Block.POLICY_OFF.by(pool.name, kind)
     if load.empty:
-        return _QUIET, "node is empty: it is given back as such, without consolidation"
+        return _QUIET, Block.EMPTY.by()
     if pool.disruption.policy is ConsolidationPolicy.WHEN_EMPTY:
-        policy = f'{kind} "{pool.name}" has consolidation policy WhenEmpty'
-        return UNCONSOLIDATABLE, f"{policy}, but node is not empty"
+        return UNCONSOLIDATABLE, Block.WHEN_EMPTY.by(pool.name, kind)
     at = consolidatable_at(claim, pool)
     if at is None or at > now:
-        after = format_duration(pool.disruption.consolidate_after)
-        until = f" until {write_instant(at)}" if at is not None else ""
-        return _QUIET, f"pods came or left less than consolidateAfter ({after}) ago: it stays{until}"
+        return _QUIET, Block.WINDOW.by(detail=format_duration(pool.disruption.consolidate_after), until=at)
     return None
 
 

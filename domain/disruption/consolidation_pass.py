@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
 
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.planning import Consolidation
@@ -15,13 +14,12 @@ from treenail.domain.disruption.consolidation_terms import pool_terms
 from treenail.domain.disruption.consolidation_windows import not_receiving
 from treenail.domain.disruption.move_history import MoveHistory
 from treenail.domain.disruption.node_prices import NodePrices
+from treenail.domain.model.blockers import Block
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.event_subjects import of_view
 from treenail.domain.packing.consolidation.consolidation_plan import StayingNode
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, PoolTerms
 from treenail.domain.packing.problem import NODE_OVERHEAD_COST
-
-_MOVING: Final = "some of its pods have places on other nodes, or are stopping"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +49,9 @@ def consolidation_pass(
     found = consolidation_candidates(model, now, prices=prices)
     claims = model.objects.claims
     settled = [one for one in found.candidates if not _moving(model, one, now)]
-    moving = [StayingNode(name=one.name, why=_MOVING) for one in found.candidates if one not in settled]
+    moving = [
+        StayingNode(name=one.name, why=Block.MOVING.by()) for one in found.candidates if one not in settled
+    ]
     candidates = tuple(
         replace(one, least_saving=history.least_saving(claims[one.name], now)) for one in settled
     )

@@ -10,6 +10,7 @@ from typing import Final
 
 from treenail.domain.cluster.planning import PlanDecided
 from treenail.domain.disruption.budget_windows import counts
+from treenail.domain.model.blockers import Blocker
 from treenail.domain.model.causes import REPLACED, Cause
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.node_classes import NodeClass
@@ -87,7 +88,7 @@ class DisruptionRefused:
 
     pool: str
     candidates: tuple[str, ...]
-    why: str
+    why: Blocker
     lasting: bool = False
 
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
 from treenail.domain.model import labels
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.consolidated_claims import Origin, Shape, read_origins, shape_of
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.requirements import Requirement
@@ -71,7 +72,7 @@ class MoveHistory:
 
     def undoes(
         self, removed: Sequence[NodeClaim], claims: Sequence[PlannedClaim], now: datetime
-    ) -> str | None:
+    ) -> Blocker | None:
         """Return why `removed` should not be replaced by `claims`, None where that undoes no recent move.
 
         It does where one of the claims may become what a node replaced, or what that one had replaced before.
@@ -83,14 +84,18 @@ class MoveHistory:
                 return why
         return None
 
-    def _objections(self, claim: NodeClaim, claims: Sequence[PlannedClaim], now: datetime) -> Iterator[str]:
+    def _objections(
+        self, claim: NodeClaim, claims: Sequence[PlannedClaim], now: datetime
+    ) -> Iterator[Blocker]:
         for origin in self._recent(claim, now):
+            until = origin.at + KEPT
             if not origin.replaced:
-                yield f"{claim.name} may be a recent replacement: its {labels.CONSOLIDATED} is unreadable"
+                said = f"{claim.name} may be a recent replacement: its {labels.CONSOLIDATED} is unreadable"
+                yield Block.UNDOES.by(detail=said, until=until)
             for shape in origin.replaced:
                 if any(_may_become(one, shape) for one in claims):
                     came = f"{claim.name} came at {origin.at:%H:%M} UTC in place of {shape}"
-                    yield f"{came}, and would go for one again"
+                    yield Block.UNDOES.by(detail=f"{came}, and would go for one again", until=until)
 
     def _recent(self, claim: NodeClaim, now: datetime) -> tuple[Origin, ...]:
         """Return what a node was bought for within the time kept, its own origin first."""

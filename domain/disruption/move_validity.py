@@ -7,20 +7,16 @@ move is refused: the next pass plans it anew.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Final
 
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.planning import PlanDecided
 from treenail.domain.cluster.recent_changes import PodMoved
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.pods import Pod, PodAffinityTerm
 from treenail.domain.packing.problem import ExistingNode
 
-_PODS: Final = "its pods have changed since the move was planned"
-_RECEIVER: Final = "node {name} has changed since the move was planned"
-_TOPOLOGY: Final = "pods that pod {pod} is placed by have changed since the move was planned"
 
-
-def outdated(model: ClusterModel, planned: PlanDecided, removed: Collection[str]) -> str | None:
+def outdated(model: ClusterModel, planned: PlanDecided, removed: Collection[str]) -> Blocker | None:
     """Return what has changed since a move of the nodes `removed` was planned, None if it still holds.
 
     Changes by other moves of the same pass do not count: each of them holds without the others.
@@ -29,18 +25,18 @@ def outdated(model: ClusterModel, planned: PlanDecided, removed: Collection[str]
     placed = {*plan.nominations, *(uid for claim in plan.claims for uid in claim.pods)}
     pods = [pod for name in removed for pod in model.objects.pods_on(name) if pod.reschedulable]
     if {pod.uid for pod in pods} != placed:
-        return _PODS
+        return Block.PODS_CHANGED.by()
     revision = planned.snapshot.revision
     others = model.recent.since(revision)
     if others is None:
-        return _PODS
+        return Block.PODS_CHANGED.by()
     changes = [one for one in others if not _same_pass(one, planned)]
     changed = _changed_receiver(model, planned, pods, changes)
     if changed is not None:
-        return _RECEIVER.format(name=changed)
+        return Block.RECEIVER_CHANGED.by(changed)
     seen = _Seen(model, changes, nodes=model.recent.nodes_since(revision))
     counted = next((pod for pod in pods if seen.by(pod)), None)
-    return None if counted is None else _TOPOLOGY.format(pod=counted.key)
+    return None if counted is None else Block.TOPOLOGY_CHANGED.by(counted.key)
 
 
 def _same_pass(one: PodMoved, planned: PlanDecided) -> bool:

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
 
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.node_loads import NodeLoad
 from treenail.domain.disruption.disruption import DisruptionProposed
-from treenail.domain.model import labels
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.cordons import marked
-from treenail.domain.model.do_not_disrupt import kept_by
+from treenail.domain.model.do_not_disrupt import keeping, kept_by
 from treenail.domain.model.event_subjects import of_view
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.pods import Pod
 
 # Nothing speaks against it, but it is not what it was proposed for any more.
-CHANGED: Final = "no longer as it was"
+CHANGED = Block.CHANGED.by()
 
 
-def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now: datetime) -> str | None:
+def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now: datetime) -> Blocker | None:
     """Return what speaks against giving up a node that was proposed, None where nothing does."""
     view = model.objects.view(name)
     if view is None or not view.initialized or model.marks.ending(view) or marked(view):
         return CHANGED
     alone = model.objects.left_alone(view)
     if alone is not None:
-        return alone.value
+        return Block.LEFT_ALONE.by(detail=alone.value)
     if proposal.cause is Cause.EMPTY and not model.empty(name):
         return CHANGED
     if view.unread:
@@ -41,7 +40,7 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
     if against is not None:
         return against
     if proposal.replaced_first and model.promises.at(view.name):
-        return "node is nominated for a pending pod"
+        return Block.NOMINATED.by()
     limited = view.claim is not None and view.claim.termination_grace_period is not None
     if limited and proposal.cause is Cause.DRIFTED:
         # Its pods have to go by then, whatever they ask for.
@@ -50,31 +49,31 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
     return next((why for why in held if why is not None), None)
 
 
-def node_objection(view: NodeView) -> str | None:
+def node_objection(view: NodeView) -> Blocker | None:
     """Return what a node or its claim itself says against giving it up of our own will."""
     if view.unread:
         return _unread(view)
     kept = kept_by(view)
-    return None if kept is None else f'disruption is blocked through the "{kept}" annotation'
+    return None if kept is None else Block.ANNOTATED.by(detail=kept)
 
 
-def load_objection(model: ClusterModel, load: NodeLoad, now: datetime) -> str | None:
+def load_objection(model: ClusterModel, load: NodeLoad, now: datetime) -> Blocker | None:
     """Return why the pods on a node may not leave it of our own will, None where they may."""
     if load.unread is not None:
         return _unread_pod(load.unread)
-    kept = [pod for pod in load.annotated if pod.protected(now)]
-    if kept:
-        return _protected(kept[0])
+    kept = next((kept for pod in load.annotated if (kept := keeping(pod, now)) is not None), None)
+    if kept is not None:
+        return kept
     held = (model.objects.pod_budgets.held_by(pod, budgets) for pod, budgets in load.guarded)
     return next((why for why in held if why is not None), None)
 
 
-def _unread(view: NodeView) -> str:
-    return f"what it is cannot be read ({_named(view)}): {view.unread}"
+def _unread(view: NodeView) -> Blocker:
+    return Block.UNREAD.by(detail=f"({_named(view)}): {view.unread}")
 
 
-def _unread_pod(pod: Pod) -> str:
-    return f"pod cannot be read (Pod={pod.key}): {pod.unread}"
+def _unread_pod(pod: Pod) -> Blocker:
+    return Block.POD_UNREAD.by(pod.key, pod.unread)
 
 
 def _named(view: NodeView) -> str:
@@ -84,15 +83,12 @@ def _named(view: NodeView) -> str:
     return ", ".join(f"{ref.kind}={ref.name}" for ref in refs)
 
 
-def _protected(pod: Pod) -> str:
-    return f'pod has "{labels.DO_NOT_DISRUPT}" annotation (Pod={pod.key})'
-
-
-def _held(model: ClusterModel, pod: Pod, now: datetime) -> str | None:
+def _held(model: ClusterModel, pod: Pod, now: datetime) -> Blocker | None:
     """Return why a pod may not be disrupted now: daemons are asked like others, as they are evicted too."""
     if not pod.active:
         return None
-    if pod.protected(now):
-        return _protected(pod)
+    kept = keeping(pod, now)
+    if kept is not None:
+        return kept
     held = model.objects.pod_budgets.holding(pod)
     return held if held is not None and pod.drainable(now) else None

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from treenail.domain.disruption.disruption_candidates import DisruptionCandidate
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.pods import Pod
 from treenail.domain.packing.plan import PackingPlan
 
-_OTHERS_FIRST: Final = "there are no places for the pods of all nodes that would go"
-_NOT_DECIDED: Final = "it was not decided where all pods of the node would go, or that does not hold any more"
 # Each time half of those that found no places are tried again: so a thousand come down to one.
 _MOST_TRIES: Final = 10
 
@@ -24,8 +23,8 @@ class RetryPlan:
     """
 
     again: tuple[DisruptionCandidate, ...]
-    blocked: tuple[tuple[DisruptionCandidate, str], ...]
-    later: tuple[tuple[DisruptionCandidate, str], ...]
+    blocked: tuple[tuple[DisruptionCandidate, Blocker], ...]
+    later: tuple[tuple[DisruptionCandidate, Blocker], ...]
 
 
 def retry_plan_for(
@@ -37,13 +36,13 @@ def retry_plan_for(
     one alone shows whether there is a place for it.
     """
     why = {uid: group.sentence for group in plan.refused for uid in group.pods}
-    nowhere = [(one, _sentence(pods, why)) for one, pods in lacking if _refused(pods, why)]
-    later = [(one, _NOT_DECIDED) for one, pods in lacking if not _refused(pods, why)]
+    nowhere = [(one, _unplaced(pods, why)) for one, pods in lacking if _refused(pods, why)]
+    later = [(one, Block.UNDECIDED.by()) for one, pods in lacking if not _refused(pods, why)]
     alone = beside <= 1
     blocked = [(one, said) for one, said in nowhere if alone or one.tried >= _MOST_TRIES]
     several = [one for one, _ in nowhere if not alone and one.tried < _MOST_TRIES]
     half = (len(several) + 1) // 2
-    later += [(one, _OTHERS_FIRST) for one in several[half:]]
+    later += [(one, Block.OTHERS_FIRST.by()) for one in several[half:]]
     again = tuple(replace(one, tried=one.tried + 1) for one in several[:half])
     return RetryPlan(again=again, blocked=tuple(blocked), later=tuple(later))
 
@@ -52,8 +51,8 @@ def _refused(pods: Sequence[Pod], why: Mapping[str, str]) -> bool:
     return any(pod.uid in why for pod in pods)
 
 
-def _sentence(pods: Sequence[Pod], why: Mapping[str, str]) -> str:
-    """Return, as one line, which pods would have no place, the first with what was said of it."""
+def _unplaced(pods: Sequence[Pod], why: Mapping[str, str]) -> Blocker:
+    """Return which pods would have no place, the first with what was said of it."""
     said = [pod for pod in pods if pod.uid in why]
     others = f", and {len(said) - 1} more" if len(said) > 1 else ""
-    return f"not all pods would schedule, {said[0].key} => {why[said[0].uid]}{others}"
+    return Block.POD_UNPLACED.by(said[0].key, f"{why[said[0].uid]}{others}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from treenail.domain.model.blockers import Blocker
 from treenail.domain.model.events import ClusterEvent, ObjectRef
 from treenail.domain.packing.consolidation.consolidation_plan import Move, StayingNode
 
@@ -27,7 +28,7 @@ def unconsolidatable(staying: Iterable[StayingNode], about: About) -> Iterator[C
 
 def _staying(one: StayingNode, reason: str, about: About) -> Iterator[ClusterEvent]:
     for ref in about.get(one.name, ()):
-        yield ClusterEvent(ref, reason, one.why[:1].upper() + one.why[1:])
+        yield ClusterEvent(ref, reason, one.why.sentence[:1].upper() + one.why.sentence[1:])
 
 
 def candidate(move: Move, about: About) -> Iterator[ClusterEvent]:
@@ -36,9 +37,9 @@ def candidate(move: Move, about: About) -> Iterator[ClusterEvent]:
     yield from _of_nodes(move, about, "ConsolidationCandidate", message)
 
 
-def rejected(move: Move, about: About, why: str) -> Iterator[ClusterEvent]:
+def rejected(move: Move, about: About, why: Blocker) -> Iterator[ClusterEvent]:
     """Yield, for the nodes of a move that is not made now, why."""
-    message = f"Consolidation rejected: {_command(move)}, reason: {why} (savings: ${move.saves:.2f})"
+    message = f"Consolidation rejected: {_command(move)}, reason: {why.sentence} (savings: ${move.saves:.2f})"
     yield from _of_nodes(move, about, "ConsolidationRejected", message)
 
 

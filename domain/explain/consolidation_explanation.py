@@ -49,10 +49,12 @@ def explain_consolidation(model: ClusterModel, view: NodeView, now: datetime) ->
     for staying in found.staying:
         if staying.name != view.name:
             continue
-        for blocker in blockers_of(model, view, staying.why, staying.would_save, now):
-            saved = _at_most(blocker.would_save, known=bool(blocker.would_save))
+        for blocker in blockers_of(model, view, staying.why, now):
+            at_most = staying.would_save if blocker.kind.removable else 0.0
+            saved = _at_most(at_most, known=bool(at_most))
             yield Statement(
-                _ABOUT, f"Consolidation leaves it: {blocker.why}. Without that, its going would save {saved}."
+                _ABOUT,
+                f"Consolidation leaves it: {blocker.sentence}. Without that, its going would save {saved}.",
             )
 
 

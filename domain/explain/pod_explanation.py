@@ -98,4 +98,4 @@ def _protection(model: ClusterModel, pod: Pod, now: datetime) -> Iterator[Statem
         yield Statement("protection", "It may not be disrupted, as an annotation of it says.")
     held = model.objects.pod_budgets.holding(pod)
     if held is not None:
-        yield Statement("protection", f"It may not be evicted now: {held}.")
+        yield Statement("protection", f"It may not be evicted now: {held.sentence}.")

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from treenail.domain.model import labels
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.durations import parse_duration
 from treenail.domain.model.event_subjects import of_pod
 from treenail.domain.model.events import ClusterEvent
@@ -37,6 +38,16 @@ def kept_pod(pod: Pod, now: datetime) -> Iterator[ClusterEvent]:
     elif pod.started_at is not None:
         message = f"The {labels.DO_NOT_DISRUPT} grace period has elapsed"
         yield ClusterEvent(about, "DoNotDisruptGracePeriodElapsed", message)
+
+
+def keeping(pod: Pod, now: datetime) -> Blocker | None:
+    """Return that the annotation of a pod forbids to disrupt it, and until when; None where it does not."""
+    if not pod.protected(now):
+        return None
+    span = parse_duration(pod.annotations.get(labels.DO_NOT_DISRUPT, ""))
+    for_ever = pod.annotations.get(labels.DO_NOT_EVICT) == _FOR_EVER or span is None or pod.started_at is None
+    until = None if for_ever or pod.started_at is None or span is None else pod.started_at + span
+    return Block.POD_ANNOTATED.by(pod.key, until=until)
 
 
 def protecting(pod: Pod) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.pods import LabelSelector, Pod
 
 
@@ -97,17 +98,17 @@ class PodBudgets:
         if not self._by_label[under]:
             del self._by_label[under]
 
-    def holding(self, pod: Pod) -> str | None:
+    def holding(self, pod: Pod) -> Blocker | None:
         """Return why the eviction API would not let a pod go now, None where it would."""
         return self.held_by(pod, self.selecting(pod))
 
-    def held_by(self, pod: Pod, keys: Sequence[str]) -> str | None:
+    def held_by(self, pod: Pod, keys: Sequence[str]) -> Blocker | None:
         """Return why the eviction API would not let a pod go now that these budgets select."""
         if len(keys) > 1:
-            return f"eviction does not support multiple PDBs (PodDisruptionBudget(s)=[{' '.join(keys)}])"
+            return Block.POD_BUDGETS.by(" ".join(keys))
         if keys and (budget := self._all[keys[0]]).holds(pod):
             unread = f"{budget.unread}; " if budget.unread else ""
-            return f"{unread}pdb prevents pod evictions (PodDisruptionBudget=[{budget.key}])"
+            return Block.POD_BUDGET.by(budget.key, unread)
         return None
 
     def selecting(self, pod: Pod) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from treenail.domain.cluster.consolidating import (
 from treenail.domain.cluster.planning import Consolidation, Snapshot
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 from treenail.domain.disruption.disruption import DisruptionProposed, DisruptionRefused
+from treenail.domain.model.blockers import Block
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan, Move, StayingNode
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, PoolTerms
@@ -100,7 +101,9 @@ class Consolidating(Stage):
         self.run(0)
 
     def refuse(self, move: Move, why: str = "no budget is left") -> None:
-        self.actor.tell(DisruptionRefused(pool="", candidates=move.removed, why=why))
+        self.actor.tell(
+            DisruptionRefused(pool="", candidates=move.removed, why=Block.LEFT_ALONE.by(detail=why))
+        )
         self.run(0)
 
     def waited(self) -> float:

@@ -16,11 +16,12 @@ from treenail.domain.disruption.disruption import (
     DisruptNodes,
     PoolChanged,
 )
+from treenail.domain.model.blockers import Block
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.node_pools import Budget, Disruption
 
-BLOCKED = "no allowed disruptions due to blocking budget of default"
+BLOCKED = Block.BUDGET.by("default")
 
 
 class Weighing(Stage):
@@ -111,7 +112,7 @@ def test_a_refusal_by_the_cluster_state_frees_the_budget_and_is_passed_on() -> N
     stage = Weighing(allowed=1)
     stage.propose("c0")
 
-    refusal = DisruptionRefused(pool="default", candidates=("c0",), why="no longer as it was")
+    refusal = DisruptionRefused(pool="default", candidates=("c0",), why=Block.CHANGED.by())
     stage.tell(refusal)
     stage.propose("c1")
 
@@ -152,7 +153,7 @@ def test_a_proposal_that_touches_several_pools_asks_the_budgets_of_all_and_names
     assert stage.allowed() == [("c0",)]
     (refused,) = stage.disruptor.of(DisruptionRefused)
     assert refused.candidates == ("c1", "x0")
-    assert refused.why == "no allowed disruptions due to blocking budget of default, other"
+    assert refused.why.sentence == "no allowed disruptions due to blocking budget of default, other"
 
 
 def test_nodes_that_go_together_are_allowed_by_all_budgets_or_by_none() -> None:

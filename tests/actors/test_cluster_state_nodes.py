@@ -33,6 +33,7 @@ from treenail.domain.disruption.disruption import (
 )
 from treenail.domain.launch.launching import ClaimFailed
 from treenail.domain.model import labels
+from treenail.domain.model.blockers import Block
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.taints import DISRUPTED
 
@@ -230,7 +231,7 @@ def test_what_is_proposed_goes_to_the_budgets_less_what_may_not_go() -> None:
 
     assert stage.arbiter.of(DisruptionProposed) == [replace(proposal, candidates=("c1",))]
     assert stage.disruptor.of(DisruptionRefused) == [
-        DisruptionRefused(pool="default", candidates=("stranger",), why="no longer as it was")
+        DisruptionRefused(pool="default", candidates=("stranger",), why=Block.CHANGED.by())
     ]
     assert stage.arbiter.of(DisruptNodes) == []
 
@@ -287,7 +288,7 @@ def test_a_node_that_is_no_longer_as_it_was_stays(how: str) -> None:
 
     assert stage.arbiter.of(DisruptNodes) == []
     assert stage.arbiter.of(DisruptionRefused) == [
-        DisruptionRefused(pool="default", candidates=("c1",), why="no longer as it was")
+        DisruptionRefused(pool="default", candidates=("c1",), why=Block.CHANGED.by())
     ]
 
 

@@ -103,7 +103,7 @@ class Consolidated(Knowing):
         return [([one.name for one in order.nodes], order.cause) for order in self.arbiter.of(DisruptNodes)]
 
     def refusals(self) -> list[tuple[tuple[str, ...], str]]:
-        return [(one.candidates, one.why) for one in self.arbiter.of(DisruptionRefused)]
+        return [(one.candidates, one.why.sentence) for one in self.arbiter.of(DisruptionRefused)]
 
     def withdrawn(self) -> list[tuple[str, ...]]:
         return [one.names for one in self.termination.of(MoveWithdrawn)]

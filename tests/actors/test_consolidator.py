@@ -8,6 +8,7 @@ from treenail.domain.cluster.consolidating import (
 )
 from treenail.domain.cluster.planning import Consolidation
 from treenail.domain.disruption.disruption import DisruptionProposed
+from treenail.domain.model.blockers import Block
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.packing.consolidation.consolidation_plan import StayingNode
 from treenail.domain.telemetry import metrics
@@ -295,11 +296,13 @@ def test_a_refusal_of_what_was_not_proposed_tells_nobody_anything() -> None:
 def test_why_a_node_stays_is_told_once_in_a_quarter_of_an_hour() -> None:
     stage = Consolidating()
     stage.asked()
-    staying = StayingNode(name="c4", why="its pods fit nowhere else")
+    staying = StayingNode(name="c4", why=Block.LEFT_ALONE.by(detail="its pods fit nowhere else"))
 
     for _ in range(3):
         stage.answer(staying=(staying,))
-        stage.postpone(looked_at("s1", StayingNode(name="c3", why="a budget keeps it")))
+        stage.postpone(
+            looked_at("s1", StayingNode(name="c3", why=Block.LEFT_ALONE.by(detail="a budget keeps it")))
+        )
 
     assert stage.events("Unconsolidatable") == [("c4", "Its pods fit nowhere else")]
     assert stage.events("DisruptionBlocked") == [("c3", "A budget keeps it")]
@@ -314,7 +317,7 @@ def test_of_a_large_cluster_no_more_than_a_hundred_nodes_are_told_of_at_a_time()
     stage = Consolidating()
     stage.asked()
     names = [f"n{number}" for number in range(150)]
-    many = tuple(StayingNode(name=name, why="it is full") for name in names)
+    many = tuple(StayingNode(name=name, why=Block.LEFT_ALONE.by(detail="it is full")) for name in names)
     about = {name: (ObjectRef("Node", name, uid=name),) for name in names}
 
     for told in (100, 150):

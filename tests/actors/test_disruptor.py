@@ -17,6 +17,7 @@ from treenail.domain.disruption.disruption import (
     NodeEmptied,
     PoolChanged,
 )
+from treenail.domain.model.blockers import Block
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import Disruption
@@ -73,7 +74,7 @@ class Emptying(Stage):
         self.actor.tell(NodeEmptied(name=name, since=None))
 
     def refuse(self, *names: str) -> None:
-        self.actor.tell(DisruptionRefused(pool="default", candidates=names, why="budget"))
+        self.actor.tell(DisruptionRefused(pool="default", candidates=names, why=Block.BUDGET.by("default")))
 
     def proposed(self) -> list[tuple[float, tuple[str, ...]]]:
         """Return when which nodes were proposed."""

@@ -6,6 +6,7 @@ from treenail.actors.runtime.standby import Standby, of_batcher, of_disruptor, o
 from treenail.domain.cluster.batch_window import PodBecamePending, PodLeft
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import DisruptionRefused, NodeEmptied
+from treenail.domain.model.blockers import Block
 from treenail.domain.model.nodes import NodeView
 
 
@@ -42,7 +43,7 @@ def test_a_disruptor_hears_which_nodes_are_empty_and_of_no_refusal_of_before() -
     standby.tell(empty)
     standby.tell(NodeEmptied(name="b", since=START))
     standby.tell(NodeEmptied(name="b", since=None))
-    standby.tell(DisruptionRefused(pool="p", candidates=("a",), why="no"))
+    standby.tell(DisruptionRefused(pool="p", candidates=("a",), why=Block.CHANGED.by()))
 
     standby.leads_to(heard)
 

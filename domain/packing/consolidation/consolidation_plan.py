@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from treenail.domain.model.blockers import Blocker
 from treenail.domain.packing.plan import PlannedClaim
 
 
@@ -45,10 +46,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StayingNode:
-    """A candidate that stays, a sentence that says why, and what its going would save at most, $/h."""
+    """A candidate that stays, what keeps it, and what its going would save at most, $/h."""
 
     name: str
-    why: str
+    why: Blocker
     would_save: float = 0.0
 
 

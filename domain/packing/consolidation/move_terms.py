@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.packing.consolidation.consolidation_plan import Move
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, ConsolidationProblem
@@ -16,7 +17,7 @@ from treenail.domain.packing.consolidation.spot_to_spot import concerns, spot_to
 from treenail.domain.packing.consolidation.worth import objection_to
 from treenail.domain.packing.plan import PlannedClaim
 
-UNKNOWN_PRICE: Final = "the price of its offering is not known"
+UNKNOWN_PRICE: Final = Block.PRICE_UNKNOWN.by()
 
 
 class MoveTerms:
@@ -29,7 +30,7 @@ class MoveTerms:
         self._gone: Counter[str] = Counter()
         self._bought: dict[str, Resources] = {}
 
-    def held_by_budgets(self, some: Sequence[CandidateNode]) -> str | None:
+    def held_by_budgets(self, some: Sequence[CandidateNode]) -> Blocker | None:
         """Return why budgets do not let these go beside those counted, None where they do."""
         if self._problem.whole:
             return None
@@ -37,17 +38,17 @@ class MoveTerms:
         for pool, count in sorted(wanted.items()):
             terms = self._problem.terms.get(pool)
             if terms is None or (terms.allowed is not None and self._gone[pool] + count > terms.allowed):
-                return f"no allowed disruptions due to blocking budget of {pool}"
+                return Block.BUDGET.by(pool)
         return None
 
     def count(self, names: Sequence[str], candidates: Mapping[str, CandidateNode]) -> None:
         """Count nodes that go against the budgets of their pools."""
         self._gone.update(candidates[name].pool for name in names)
 
-    def move(self, some: tuple[CandidateNode, ...], trial: Trial) -> Move | str:
+    def move(self, some: tuple[CandidateNode, ...], trial: Trial) -> Move | Blocker:
         """Return the move that a trial with places for all pods makes, or why it is not made."""
         claims = self._cheaper(some, trial.claims)
-        if isinstance(claims, str):
+        if isinstance(claims, Blocker):
             return claims
         new_cost = sum(claim.price + claim.surcharge for claim in claims)
         saves = sum(one.cost for one in some) - new_cost
@@ -55,7 +56,7 @@ class MoveTerms:
         if objection is not None:
             return objection
         limited = self._over_limits(claims)
-        if limited:
+        if limited is not None:
             return limited
         for claim in claims:
             self._bought[claim.pool] = self._bought.get(claim.pool, NOTHING).plus(claim.largest)
@@ -70,7 +71,7 @@ class MoveTerms:
 
     def _cheaper(
         self, some: tuple[CandidateNode, ...], claims: tuple[PlannedClaim, ...]
-    ) -> tuple[PlannedClaim, ...] | str:
+    ) -> tuple[PlannedClaim, ...] | Blocker:
         """Return the claims narrowed so that whatever is launched costs less than the nodes that go."""
         if not claims:
             return ()
@@ -82,26 +83,26 @@ class MoveTerms:
             # What the whole move saves is shared out: together they never cost as much as what they replace.
             most = claim.price + claim.surcharge + slack / len(claims)
             one = self._narrowed(some, claim, most, alone=len(claims) == 1)
-            if isinstance(one, str):
+            if isinstance(one, Blocker):
                 return one
             narrowed.append(one)
         return tuple(narrowed)
 
     def _narrowed(
         self, some: tuple[CandidateNode, ...], claim: PlannedClaim, most: float, *, alone: bool
-    ) -> PlannedClaim | str:
+    ) -> PlannedClaim | Blocker:
         rules = self._settings.min_values
         if concerns(some, claim):
             allowed = self._problem.spot_to_spot
             found = spot_to_spot(some, claim, self._offers, most, allowed=allowed, min_values=rules)
         else:
             found = cheaper_than(claim, self._offers, most, rules)
-        if isinstance(found, str) or len(some) == 1 or not alone:
+        if isinstance(found, Blocker) or len(some) == 1 or not alone:
             return found
         return without_same_type(some, found, self._offers, rules)
 
-    def _over_limits(self, claims: Sequence[PlannedClaim]) -> str:
-        """Return why limits of pools forbid these beside those of other moves, "" where they do not."""
+    def _over_limits(self, claims: Sequence[PlannedClaim]) -> Blocker | None:
+        """Return why limits of pools forbid these beside those of other moves, None where they do not."""
         bought = dict(self._bought)
         for claim in claims:
             bought[claim.pool] = bought.get(claim.pool, NOTHING).plus(claim.largest)
@@ -109,5 +110,5 @@ class MoveTerms:
         for pool in sorted({claim.pool for claim in claims}):
             limits = left.get(pool)
             if limits is not None and any(bought[pool].get(name, 0) > most for name, most in limits.items()):
-                return f"limits of NodePool {pool} leave no room for a replacement"
-        return ""
+                return Block.LIMITS.by(pool)
+        return None

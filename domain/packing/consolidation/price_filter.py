@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final
 
 from treenail.domain.model import labels
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.instance_types import InstanceType, Offering
 from treenail.domain.model.requirements import Requirement, Requirements
 from treenail.domain.model.resources import Resources
@@ -18,7 +19,7 @@ from treenail.domain.packing.offers.min_values import MinValues
 from treenail.domain.packing.plan import PlannedClaim
 from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
 
-NONE_CHEAPER: Final = "Can't replace with a cheaper node"
+NONE_CHEAPER: Final = Block.NONE_CHEAPER.by()
 
 # Which way to buy comes first, as in Karpenter: what a launch prefers where it has the choice.
 _PREFERENCE: Final = (labels.RESERVED, labels.SPOT, labels.ON_DEMAND)
@@ -65,7 +66,7 @@ def cheaper_than(
     offers: Sequence[PoolOffer],
     most: float,
     min_values: MinValuesPolicy = MinValuesPolicy.STRICT,
-) -> PlannedClaim | str:
+) -> PlannedClaim | Blocker:
     """Return `claim` with only those types that cost less than `most` ($/h) in all, or why none is left.
 
     A type counts with its worst launch price and the claim's surcharge. What the claim's minValues ask for
@@ -98,7 +99,7 @@ def narrowed(
     claim: PlannedClaim,
     types: Sequence[SoldType],
     min_values: MinValuesPolicy = MinValuesPolicy.STRICT,
-) -> PlannedClaim | str:
+) -> PlannedClaim | Blocker:
     """Return `claim` with only these `types`, or why that leaves too few."""
     if not types:
         return NONE_CHEAPER
@@ -107,7 +108,7 @@ def narrowed(
         choice = MinValues([one.type for one in types], requirements, min_values)
         if not choice.possible:
             lacking = ", ".join(_lacking(types, requirements))
-            return f"Filtering by price: minValues requirement is not met for label(s) {lacking}"
+            return Block.MIN_VALUES.by(claim.pool, lacking)
         requirements = choice.requirements
     in_order = sorted(types, key=lambda one: one.cheapest)
     return replace(

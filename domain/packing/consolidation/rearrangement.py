@@ -13,6 +13,7 @@ from itertools import islice
 
 import numpy as np
 
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.packing.arrays.arrays import Axis, Floats
 from treenail.domain.packing.attempt.attempt import Attempt
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode
@@ -105,10 +106,9 @@ class Rearrangement:
             total += self._requests(index) * len(some)
         return total
 
-    def sentence(self, uid: str, against: str = "") -> str:
-        """Return in Karpenter's words that a pod keeps its node, and what is `against` a new node for it."""
-        why = against or "it fits on no other node"
-        return f"not all pods would schedule, {self._keys[uid]} => {why}"
+    def unplaced(self, uid: str, against: str = "") -> Blocker:
+        """Return that a pod keeps its node, and what is `against` a new node for it."""
+        return Block.POD_UNPLACED.by(self._keys[uid], against or "it fits on no other node")
 
     def _requests(self, index: int) -> Floats:
         one = self._classes.get(index)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan, Move, StayingNode
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, ConsolidationProblem
 from treenail.domain.packing.consolidation.move_terms import UNKNOWN_PRICE, MoveTerms
@@ -28,10 +29,6 @@ _MOST_TOGETHER: Final = 200
 # A new node must save this share of what it replaces, by the bound, before it is planned.
 _WORTH_PLANNING: Final = 1e-6
 
-_EARLIER: Final = "it goes after other nodes, which budgets keep for now"
-_UNTOLD: Final = "not all pods of node {name} are known"
-_RECEIVES: Final = "it takes pods of nodes that go"
-
 
 def repack(problem: ConsolidationProblem) -> ConsolidationPlan:
     """Return the moves that are worth making, in order, and why the other candidates stay.
@@ -41,11 +38,11 @@ def repack(problem: ConsolidationProblem) -> ConsolidationPlan:
     told = {pod.uid for pod in problem.problem.pods}
     untold = next((one for one in problem.candidates if not told.issuperset(one.pods)), None)
     if untold is not None:
-        return _nothing(problem, _UNTOLD.format(name=untold.name))
+        return _nothing(problem, Block.PODS_UNTOLD.by(untold.name))
     return _Repack(problem).run()
 
 
-def _nothing(problem: ConsolidationProblem, why: str) -> ConsolidationPlan:
+def _nothing(problem: ConsolidationProblem, why: Blocker) -> ConsolidationPlan:
     """Return a plan without moves: of a cluster that is not told in full, no move is known to be right."""
     cost = sum(one.cost for one in problem.candidates)
     names = sorted(one.name for one in problem.candidates)
@@ -65,7 +62,7 @@ class _Repack:
         settings, offers = problem.problem.settings, problem.problem.offers
         self._bound = NewNodeBound(offers, self._cluster.axis, settings)
         self._open = dict(self._candidates)
-        self._why: dict[str, str] = {}
+        self._why: dict[str, Blocker] = {}
         self._moves: list[Move] = []
         self._ties: list[TopologyTies] = []
         self._tries = 0
@@ -74,7 +71,8 @@ class _Repack:
     def run(self) -> ConsolidationPlan:
         unpackable = self._cluster.unpackable
         for one in self._candidates.values():
-            held = next((unpackable[uid] for uid in one.pods if uid in unpackable), None)
+            unplaced = next((uid for uid in one.pods if uid in unpackable), None)
+            held = None if unplaced is None else self._cluster.unplaced(unplaced, unpackable[unplaced])
             # A pool whose budgets let nothing go now may never let anything go: its nodes can take pods.
             held = held or self._terms.held_by_budgets((one,))
             if held is not None:
@@ -82,7 +80,7 @@ class _Repack:
         moving = {uid for one in self._candidates.values() for uid in one.pods}
         waiting = [pod.uid for pod in self._problem.problem.pods if pod.uid not in moving]
         for name in sorted(self._cluster.place_waiting(waiting)):
-            self._stays(name, "it takes pods that wait")
+            self._stays(name, Block.RECEIVES_WAITING.by())
         self._cluster.close(self._problem.not_receiving)
         self._delete()
         self._merge()
@@ -100,11 +98,11 @@ class _Repack:
                 continue
             keeper = self._cluster.could_leave(one.name) if unchanged else ""
             if keeper:
-                self._why[one.name] = self._cluster.sentence(keeper)
+                self._why[one.name] = self._cluster.unplaced(keeper)
                 continue
             trial = self._cluster.without((one.name,))
             if trial.left:
-                self._why[one.name] = self._cluster.sentence(trial.left[0])
+                self._why[one.name] = self._cluster.unplaced(trial.left[0])
                 self._cluster.undo()
                 unchanged = True
             else:
@@ -156,10 +154,10 @@ class _Repack:
     def _decide(self, some: tuple[CandidateNode, ...], trial: Trial) -> bool:
         """Make a move of a trial, or undo it; return whether the nodes go."""
         if trial.left:
-            why: Move | str = self._cluster.sentence(trial.left[0], trial.against)
+            why: Move | Blocker = self._cluster.unplaced(trial.left[0], trial.against)
         else:
             why = self._terms.move(some, trial)
-        if isinstance(why, str):
+        if isinstance(why, Blocker):
             self._cluster.undo()
             if len(some) == 1:
                 self._why[some[0].name] = why
@@ -174,7 +172,7 @@ class _Repack:
             self._why.pop(one.name, None)
         for name in sorted(set(trial.nominations.values())):
             if name in self._open:
-                self._stays(name, _RECEIVES)
+                self._stays(name, Block.RECEIVES.by())
         return True
 
     def _could_cost_less(self, some: Sequence[CandidateNode], uids: Iterable[str]) -> bool:
@@ -185,7 +183,7 @@ class _Repack:
         """Return what a node costs beyond what nodes for its pods would cost at least, $/h."""
         return one.cost - self._bound.of(self._cluster.load(one.pods))
 
-    def _stays(self, name: str, why: str) -> None:
+    def _stays(self, name: str, why: Blocker) -> None:
         if self._open.pop(name, None) is not None:
             self._why[name] = why
 
@@ -221,7 +219,7 @@ class _Repack:
                 moves.append(replace(move, after=tuple(numbers[number] for number in move.after)))
                 self._terms.count(move.removed, self._candidates)
                 continue
-            self._why |= dict.fromkeys(move.removed, held or _EARLIER)
+            self._why |= dict.fromkeys(move.removed, held or Block.AFTER_OTHERS.by())
         return moves
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from treenail.domain.model.blockers import Blocker
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode
 from treenail.domain.packing.consolidation.price_filter import narrowed, sold_types
 from treenail.domain.packing.plan import PlannedClaim
@@ -15,7 +16,7 @@ def without_same_type(
     claim: PlannedClaim,
     offers: Sequence[PoolOffer],
     min_values: MinValuesPolicy = MinValuesPolicy.STRICT,
-) -> PlannedClaim | str:
+) -> PlannedClaim | Blocker:
     """Return `claim`, the one replacement of several nodes, less the types for which one of them could stay.
 
     Where `claim` lists the type of a node that goes, only types stay listed that are cheaper than the

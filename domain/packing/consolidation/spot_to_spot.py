@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from treenail.domain.model import labels
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode
 from treenail.domain.packing.consolidation.price_filter import (
@@ -27,7 +28,7 @@ from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
 # listed: Karpenter's number.
 CHEAPER_TYPES: Final = 15
 
-DISABLED: Final = "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node"
+DISABLED: Final = Block.SPOT_TO_SPOT_OFF.by("SpotToSpotConsolidation")
 
 
 def spot_to_spot(
@@ -38,7 +39,7 @@ def spot_to_spot(
     *,
     allowed: bool,
     min_values: MinValuesPolicy = MinValuesPolicy.STRICT,
-) -> PlannedClaim | str:
+) -> PlannedClaim | Blocker:
     """Return `claim` with only those types on spot that cost less than `most` ($/h) in all, or why nothing.
 
     For `removed` and `claim` that it `concerns`, in place of `cheaper_than`. `allowed` is the gate
@@ -50,11 +51,11 @@ def spot_to_spot(
     pinned = with_spot_only(claim)
     cheaper = sold_types(pinned, offers, most)
     found = narrowed(pinned, cheaper, min_values)
-    if isinstance(found, str) or len(removed) > 1:
+    if isinstance(found, Blocker) or len(removed) > 1:
         return found
     if len(cheaper) < CHEAPER_TYPES:
-        return (
-            f"SpotToSpotConsolidation requires {CHEAPER_TYPES} cheaper instance type options "
+        return Block.FEW_CHEAPER.by(
+            detail=f"{CHEAPER_TYPES} cheaper instance type options "
             f"than the current candidate to consolidate, got {len(cheaper)}"
         )
     kept = max(CHEAPER_TYPES, _fewest(cheaper, found.requirements))

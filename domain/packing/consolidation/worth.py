@@ -8,6 +8,7 @@ from datetime import timedelta
 from itertools import groupby
 from typing import Final
 
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.durations import format_duration
 from treenail.domain.model.node_pools import ConsolidationPolicy
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, PoolTerms
@@ -32,18 +33,18 @@ _HOUR: Final = timedelta(hours=1)
 
 def objection_to(
     removed: Sequence[CandidateNode], *, saves: float, new_cost: float, terms: Mapping[str, PoolTerms]
-) -> str | None:
+) -> Blocker | None:
     """Return why the nodes `removed` should rather stay, None where it is worth letting them go together.
 
     `saves` is by how much the cluster costs less afterwards, `new_cost` what the nodes cost that are bought
     in their place, both $/h. Where that is nothing, the nodes are only deleted. All pools involved must
     agree, by their `terms`; those of a pool that are not given are not guessed, the nodes stay.
     """
-    if new_cost > 0 and (dear := _not_cheap_enough(removed, saves)):
+    if new_cost > 0 and (dear := _not_cheap_enough(removed, saves)) is not None:
         return dear
     for pool, nodes in _by_pool(removed):
         if pool not in terms:
-            return f'It is not known on which terms nodes of NodePool "{pool}" are consolidated'
+            return Block.TERMS_UNKNOWN.by(pool)
         objection = _objection_of(pool, nodes, _share(nodes, removed), saves, new_cost, terms[pool])
         if objection is not None:
             return objection
@@ -76,49 +77,43 @@ def move_dollars(removed: Sequence[CandidateNode], new_cost: float) -> float:
     return EVICTION_DOLLARS * _disruption(removed) + new_cost * (DOUBLE_RUNNING / _HOUR)
 
 
-def _not_cheap_enough(removed: Sequence[CandidateNode], saves: float) -> str:
-    """Return why nodes are not replaced for such a saving ($/h), "" where they are."""
+def _not_cheap_enough(removed: Sequence[CandidateNode], saves: float) -> Blocker | None:
+    """Return why nodes are not replaced for such a saving ($/h), None where they are."""
     if saves <= ROUNDING:
-        return "Can't replace with a cheaper node"
+        return Block.NONE_CHEAPER.by()
     # Each of several recent replacements was to save something of its own: a move of all must save more than
     # that together, or they could be replaced in pairs for what none of them is replaced for alone.
     least = sum(node.least_saving for node in removed)
     if math.isinf(least):
-        return "It may itself have replaced a node a short time ago: what it was bought for is unreadable"
+        return Block.RECENT_UNREAD.by()
     if saves <= least + ROUNDING:
-        return (
-            f"Replacing it would save ${saves:.4g}/h, "
-            f"not more than the ${least:.4g}/h that it was itself bought for a short time ago to save"
-        )
-    return ""
+        return Block.RECENT.by(detail=f"${saves:.4g}/h, not more than the ${least:.4g}/h")
+    return None
 
 
 def _objection_of(
     pool: str, nodes: Sequence[CandidateNode], share: float, saves: float, new_cost: float, terms: PoolTerms
-) -> str | None:
+) -> Blocker | None:
     """Return what one pool has to say against a move, of which it has this `share`."""
     disruption = _disruption(nodes)
     # Each node counts 1 by itself: what is more is the cost of evicting pods.
     if terms.policy is ConsolidationPolicy.WHEN_EMPTY and disruption > len(nodes):
-        return f'NodePool "{pool}" has consolidation policy WhenEmpty, but node is not empty'
+        return Block.WHEN_EMPTY.by(pool, "NodePool")
     # Nodes whose pods cost nothing to evict are empty to Karpenter, which asks no score of these.
     empty = new_cost == 0 and saves > 0 and disruption <= len(nodes)
     if terms.policy is ConsolidationPolicy.BALANCED and not empty:
         score = _score(nodes, saves * share, terms)
         if score < BALANCED_THRESHOLD:
-            return (
-                f'NodePool "{pool}" has consolidation policy Balanced: the move scores {score:.2f}, '
-                f"less than {BALANCED_THRESHOLD:.2f}"
-            )
+            return Block.BALANCED.by(pool, f"{score:.2f}, less than {BALANCED_THRESHOLD:.2f}")
     if terms.payback is None:
         return None
     earned = saves * share * _hours_earning(nodes, terms.payback)
     costs = move_dollars(nodes, new_cost * share)
     if earned >= costs:
         return None
-    return (
-        f'NodePool "{pool}" wants moves to pay back within {format_duration(terms.payback)}: '
-        f"this one would earn ${earned:.4g} by then, but costs ${costs:.4g}"
+    within = format_duration(terms.payback)
+    return Block.PAYBACK.by(
+        pool, f"{within}: this one would earn ${earned:.4g} by then, but costs ${costs:.4g}"
     )
 
 

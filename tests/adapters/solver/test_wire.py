@@ -31,6 +31,7 @@ from treenail.adapters.solver.wire import (
     read_plan,
     write_plan,
 )
+from treenail.domain.model.blockers import Block
 from treenail.domain.model.pods import Owner
 from treenail.domain.model.requirements import Operator
 from treenail.domain.model.taints import Effect, Taint
@@ -143,7 +144,11 @@ def test_what_is_to_be_consolidated_arrives_as_it_was() -> None:
 def test_a_consolidation_plan_arrives_as_it_was() -> None:
     claim = pack(eventful()).claims[0]
     moves = tuple(Move(removed=(f"node-{i}",), claims=(claim,), saves=0.1) for i in range(120))
-    staying = (StayingNode(name="node-0", why="it takes pods of nodes that go", would_save=0.2),)
+    staying = (
+        StayingNode(
+            name="node-0", why=Block.POD_UNPLACED.by("default/p", "no room", until=START), would_save=0.2
+        ),
+    )
     plan = ConsolidationPlan(moves=moves, staying=staying, cost=2.0, cost_after=1.0, cut_short=True)
 
     assert carried(plan) == plan

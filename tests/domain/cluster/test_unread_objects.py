@@ -9,6 +9,7 @@ import pytest
 from tests.builders import START, bound_pod
 from tests.domain.models import model
 from tests.domain.storages import EBS, FAST, storage_claim, using, volume
+from tests.sentences import said
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, ObjectSeen, ObjectSetAside, Resynced
 from treenail.domain.model.events import ObjectRef
@@ -86,7 +87,7 @@ def test_a_budget_that_cannot_be_read_holds_the_pods_of_its_namespace() -> None:
     known.learn(aside(Kind.POD_DISRUPTION_BUDGET, odd.key, odd), START)
 
     held = known.objects.pod_budgets.holding(known.objects.pods["p1"])
-    assert held == f"{WRONG}; pdb prevents pod evictions (PodDisruptionBudget=[default/odd])"
+    assert said(held) == f"{WRONG}; pdb prevents pod evictions (PodDisruptionBudget=[default/odd])"
 
 
 def test_a_budget_that_is_overdrawn_holds() -> None:

@@ -70,7 +70,7 @@ def accepted(judgement: Verdict) -> list[tuple[str, ...]]:
 
 
 def refused(judgement: Verdict) -> dict[tuple[str, ...], str]:
-    return {one.names: why for one, why in judgement.refused}
+    return {one.names: why.sentence for one, why in judgement.refused}
 
 
 def lacking(judgement: Verdict) -> dict[tuple[str, ...], list[str]]:

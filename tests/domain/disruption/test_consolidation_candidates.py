@@ -192,7 +192,7 @@ def test_of_a_node_that_stays_it_is_told_why(
     result = found(*objects)
 
     assert result.candidates == ()
-    assert [one.why for one in result.staying] == [why]
+    assert [one.why.sentence for one in result.staying] == [why]
     assert list(result.events.values()) == ([event] if event else [])
 
 
@@ -202,7 +202,7 @@ def test_a_node_that_is_promised_to_a_pod_stays() -> None:
 
     (staying,) = consolidation_candidates(model, START).staying
 
-    assert staying.why == "node is nominated for a pending pod"
+    assert staying.why.sentence == "node is nominated for a pending pod"
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_type_that_is_not_sold_any_more_keeps_a_node_but_one_that_nobody_can_t
     sold = {"c5.large": instance_type("c5.large", 2, price=0.085)}
 
     (staying,) = found(*objects, prices=NodePrices(types={"default": sold})).staying
-    assert staying.why == 'Instance Type "m5.large" not found'
+    assert staying.why.sentence == 'Instance Type "m5.large" not found'
     assert len(found(*objects, prices=NodePrices(types={"other": sold})).candidates) == 1
 
 

@@ -10,6 +10,7 @@ from tests.builders import START, at, claim, node_pool
 from treenail.domain.disruption.candidates import Candidates
 from treenail.domain.disruption.disruption import DisruptionRefused
 from treenail.domain.disruption.expiry import expires_at, forceful
+from treenail.domain.model.blockers import Block
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.node_pools import Disruption, Generation, NodePool
 from treenail.domain.model.nodes import FOREVER, NodeClaim
@@ -60,7 +61,7 @@ def known(*claims: NodeClaim) -> Candidates:
 
 
 def refusal(*names: str) -> DisruptionRefused:
-    return DisruptionRefused(pool="default", candidates=names, why="")
+    return DisruptionRefused(pool="default", candidates=names, why=Block.CHANGED.by())
 
 
 def proposed(candidates: Candidates, seconds: float) -> list[tuple[tuple[str, ...], bool]]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.builders import START, bound_pod, claim_of, node_class, node_of, node_pool, view
+from tests.sentences import said
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import Resynced
 from treenail.domain.disruption.disruption import DisruptionProposed
@@ -42,7 +43,7 @@ def against(
     objects = (node_pool(), node_class(), budget, claim_of(there), node_of(there), own)
     model.learn(Resynced(revision=1, objects=objects), START)
     proposal = DisruptionProposed(pool="default", candidates=("c1",), cause=cause, forceful=forceful)
-    return objection(model, "c1", proposal, START)
+    return said(objection(model, "c1", proposal, START))
 
 
 @pytest.mark.parametrize("cause", [Cause.EXPIRED, Cause.DRIFTED])
@@ -96,4 +97,4 @@ def test_a_node_that_is_gone_is_no_longer_as_it_was() -> None:
     model = ClusterModel(promise_lasts=timedelta(seconds=20))
     proposal = DisruptionProposed(pool="p", candidates=("c9",), cause=Cause.DRIFTED)
 
-    assert objection(model, "c9", proposal, START) == "no longer as it was"
+    assert said(objection(model, "c9", proposal, START)) == "no longer as it was"

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import START, claim, planned_claim
+from tests.sentences import said
 from treenail.domain.disruption.move_history import KEPT, MoveHistory
 from treenail.domain.model import labels
 from treenail.domain.model.consolidated_claims import Shape, write_origins
@@ -76,8 +77,9 @@ def test_a_node_is_not_replaced_by_what_it_replaced_within_six_hours(histories: 
     made, asked = histories
     b = move(made, [A], "b", "B")
 
-    assert asked.undoes([b], [buying("A")], START + HOUR) == (
-        "b came at 00:00 UTC in place of A a spot, and would go for one again"
+    assert said(asked.undoes([b], [buying("A")], START + HOUR)) == (
+        "b came at 00:00 UTC in place of A a spot, and would go for one again: "
+        "it stays until 2026-01-01T06:00:00Z"
     )
     assert asked.undoes([b], [buying("C"), buying("D", "A")], START + KEPT - SECOND) is not None
     assert asked.undoes([b], [buying("A")], START + KEPT) is None
@@ -176,8 +178,9 @@ def test_a_node_of_which_it_cannot_be_read_may_be_a_recent_replacement() -> None
     unreadable = running("b", "B", annotations={labels.CONSOLIDATED: "yes"})
 
     assert history.least_saving(unreadable, START + KEPT - SECOND) == math.inf
-    assert history.undoes([unreadable], [buying("C")], START + HOUR) == (
-        "b may be a recent replacement: its treenail.sh/consolidated is unreadable"
+    assert said(history.undoes([unreadable], [buying("C")], START + HOUR)) == (
+        "b may be a recent replacement: its treenail.sh/consolidated is unreadable: "
+        "it stays until 2026-01-01T06:00:00Z"
     )
     assert history.undoes([unreadable], [], START + HOUR) is None
     assert history.least_saving(unreadable, START + KEPT) == 0.0

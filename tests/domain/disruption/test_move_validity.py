@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import START, bound_pod, claim_of, decided, node_class, node_of, node_pool, view
+from tests.sentences import said
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import ClusterObject, ObjectSeen, Resynced
 from treenail.domain.cluster.planning import PlanDecided
@@ -42,7 +43,7 @@ class Known:
     @property
     def outdated(self) -> str | None:
         planned: PlanDecided = self.planned
-        return outdated(self.model, planned, ("c1",))
+        return said(outdated(self.model, planned, ("c1",)))
 
 
 def labelled(pod: Pod, **spec: object) -> Pod:

@@ -33,7 +33,7 @@ def test_one_alone_without_a_place_is_blocked() -> None:
 
     ((one, why),) = found.blocked
     assert one.names == ("c1",)
-    assert why == f"not all pods would schedule, default/pod-c1 => {FULL}"
+    assert why.sentence == f"not all pods would schedule, default/pod-c1 => {FULL}"
     assert (found.again, found.later) == ((), ())
 
 
@@ -65,7 +65,7 @@ def test_what_was_not_decided_is_proposed_again_soon() -> None:
 
     ((one, why),) = found.later
     assert one.names == ("c1",)
-    assert why.startswith("it was not decided where all pods of the node would go")
+    assert why.sentence.startswith("it was not decided where all pods of the node would go")
 
 
 # --- which wait, and which are planned

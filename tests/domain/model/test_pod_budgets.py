@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import bound_pod
+from tests.sentences import said
 from treenail.domain.model.pod_budgets import PodBudgets, PodDisruptionBudget
 from treenail.domain.model.pods import LabelSelector
 
@@ -35,22 +36,22 @@ def book(*budgets: PodDisruptionBudget) -> PodBudgets:
 def test_a_budget_holds_the_pods_it_selects_when_it_is_used_up(
     budget: PodDisruptionBudget, why: str | None
 ) -> None:
-    assert book(budget).holding(POD) == why
+    assert said(book(budget).holding(POD)) == why
 
 
 def test_a_pod_that_is_not_ready_goes_where_its_budget_always_lets_it() -> None:
     sick = replace(POD, ready=False)
 
-    assert book(NO_MORE).holding(sick) == HOLDS
+    assert said(book(NO_MORE).holding(sick)) == HOLDS
     assert book(replace(NO_MORE, always_allow_unhealthy=True)).holding(sick) is None
-    assert book(replace(NO_MORE, always_allow_unhealthy=True)).holding(POD) == HOLDS
+    assert said(book(replace(NO_MORE, always_allow_unhealthy=True)).holding(POD)) == HOLDS
 
 
 def test_two_budgets_hold_a_pod_whatever_they_allow() -> None:
     one, two = (replace(NO_MORE, name=name, disruptions_allowed=5) for name in ("b", "a"))
 
     assert (
-        book(one, two).holding(POD)
+        said(book(one, two).holding(POD))
         == "eviction does not support multiple PDBs (PodDisruptionBudget(s)=[default/a default/b])"
     )
 

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from tests.domain.packing.movable import ANY_WAY, at_least, coming, going
 from tests.domain.packing.problems import instance_type, is_in, offer, pool
 from tests.domain.reserved import count
+from tests.sentences import said
 from treenail.domain.model import labels
+from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.capacity_reservations import with_reserved
 from treenail.domain.model.instance_types import InstanceType, Offering
 from treenail.domain.model.requirements import Operator, Requirement, Requirements
@@ -21,7 +23,7 @@ from treenail.domain.packing.plan import PlannedClaim
 from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
 from treenail.domain.scheduling.reserved_offers import Stock
 
-NONE = "Can't replace with a cheaper node"
+NONE = Block.NONE_CHEAPER.by()
 ON_DEMAND_ONLY = {labels.ON_DEMAND: 1.0}
 SIZES = ("small", "medium", "large", "xlarge", "2xlarge")
 C5 = tuple(instance_type(f"c5.{size}", cpu=2**i, memory=4, price=0.1 * 2**i) for i, size in enumerate(SIZES))
@@ -38,13 +40,13 @@ def sold(name: str, *offerings: Offering) -> InstanceType:
     return replace(instance_type(name, cpu=2, memory=8, price=1.0), offerings=offerings)
 
 
-def kept(claim: PlannedClaim | str) -> tuple[str, ...]:
-    assert not isinstance(claim, str), claim
+def kept(claim: PlannedClaim | Blocker) -> tuple[str, ...]:
+    assert not isinstance(claim, Blocker), claim
     return claim.instance_types
 
 
-def ways(claim: PlannedClaim | str) -> frozenset[str]:
-    assert not isinstance(claim, str), claim
+def ways(claim: PlannedClaim | Blocker) -> frozenset[str]:
+    assert not isinstance(claim, Blocker), claim
     return claim.requirements[labels.CAPACITY_TYPE].values
 
 
@@ -118,7 +120,7 @@ def test_reserved_capacity_is_for_claims_that_ask_for_it_alone() -> None:
 def test_the_claim_says_what_its_types_cost_and_have_at_most() -> None:
     found = cheaper_than(coming(ALL, ON_DEMAND), OFFERS, 0.24)
 
-    assert not isinstance(found, str)
+    assert not isinstance(found, Blocker)
     assert found.price == pytest.approx(0.1)
     assert found.largest["cpu"] == C5[1].capacity["cpu"]
     assert found.largest["memory"] == M5[0].capacity["memory"]
@@ -161,7 +163,7 @@ def test_types_are_in_the_order_of_what_they_cost_on_spot() -> None:
     found = cheaper_than(coming(types, ANY_WAY), (offer(types=types),), 0.5)
 
     assert kept(found) == ("c5.large", "m5.large")
-    assert not isinstance(found, str)
+    assert not isinstance(found, Blocker)
     assert found.price == pytest.approx(0.2)
 
 
@@ -175,16 +177,16 @@ def families(least: int) -> Requirement:
 def test_what_min_values_asks_for_must_be_left() -> None:
     claim = coming(ALL, ON_DEMAND, families(2))
 
-    said = cheaper_than(claim, OFFERS, 0.12)
+    found = cheaper_than(claim, OFFERS, 0.12)
 
-    assert said == (
+    assert said(found) == (
         "Filtering by price: minValues requirement is not met for label(s) karpenter.k8s.aws/instance-family"
     )
     assert kept(cheaper_than(claim, OFFERS, 0.13)) == ("c5.small", "m5.small")
 
 
 def test_types_that_cannot_be_bought_on_spot_are_no_choice() -> None:
-    assert isinstance(cheaper_than(coming(ALL, ANY_WAY, families(2)), OFFERS, 0.5), str)
+    assert isinstance(cheaper_than(coming(ALL, ANY_WAY, families(2)), OFFERS, 0.5), Blocker)
 
 
 def test_as_much_choice_as_there_is_will_do_where_that_is_the_policy() -> None:
@@ -193,14 +195,14 @@ def test_as_much_choice_as_there_is_will_do_where_that_is_the_policy() -> None:
     found = cheaper_than(claim, OFFERS, 0.12, MinValuesPolicy.BEST_EFFORT)
 
     assert kept(found) == ("c5.small",)
-    assert not isinstance(found, str)
+    assert not isinstance(found, Blocker)
     assert found.requirements[labels.INSTANCE_FAMILY].min_values == 1
 
 
 # --- several nodes, and the types they have
 
 
-def same_type(*removed: tuple[str, float | None], claim: PlannedClaim) -> PlannedClaim | str:
+def same_type(*removed: tuple[str, float | None], claim: PlannedClaim) -> PlannedClaim | Blocker:
     nodes = [going(f"n{i}", of=of, price=price) for i, (of, price) in enumerate(removed)]
     return without_same_type(nodes, claim, OFFERS)
 
@@ -250,7 +252,7 @@ def test_no_launch_of_what_is_left_costs_as_much_as_what_it_replaces(
 
     found = cheaper_than(claim, (PoolOffer(pool=pool(), instance_types=types),), most)
 
-    if isinstance(found, str):
+    if isinstance(found, Blocker):
         return
     for name in found.instance_types:
         launches = [

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.domain.packing.movable import ANY_WAY, at_least, coming, going
 from tests.domain.packing.problems import instance_type, is_in, offer
+from tests.sentences import said
 from treenail.domain.model import labels
 from treenail.domain.model.requirements import Operator, Requirement
 from treenail.domain.packing.consolidation.spot_to_spot import concerns, spot_to_spot
@@ -28,7 +29,7 @@ def replaced(
     """What replaces so many spot nodes that cost so much together."""
     removed = [going(f"n{i}", price=cents * CENT / nodes, way=labels.SPOT) for i in range(nodes)]
     claim = coming(TYPES, *(requirements or (ANY_WAY,)))
-    return spot_to_spot(removed, claim, OFFERS, cents * CENT, allowed=allowed)
+    return said(spot_to_spot(removed, claim, OFFERS, cents * CENT, allowed=allowed))
 
 
 def names(claim: PlannedClaim | str) -> list[str]:
@@ -75,9 +76,9 @@ def test_more_than_fifteen_types_are_listed_where_min_values_needs_them() -> Non
     assert len(names(replaced(30.5, ANY_WAY, families))) == 21
     assert len(names(replaced(30.5, ANY_WAY, types))) == 18
     assert len(names(replaced(30.5, ANY_WAY, few))) == 15
-    said = replaced(20.5, ANY_WAY, families)
-    assert isinstance(said, str)
-    assert said.startswith("Filtering by price: minValues requirement is not met")
+    why = replaced(20.5, ANY_WAY, families)
+    assert isinstance(why, str)
+    assert why.startswith("Filtering by price: minValues requirement is not met")
 
 
 def test_the_rule_concerns_spot_nodes_alone_and_what_may_be_one() -> None:

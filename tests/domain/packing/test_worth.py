@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.packing.movable import candidates, dollars, going, terms_of_all
+from tests.sentences import said as sentence
 from treenail.domain.model.node_pools import ConsolidationPolicy
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, PoolTerms
 from treenail.domain.packing.consolidation.worth import (
@@ -35,7 +36,9 @@ def paid_back_in(hours: float) -> PoolTerms:
 
 
 def objection(*removed: CandidateNode, saves: float, new_cost: float = 0.5, **terms: PoolTerms) -> str | None:
-    return objection_to(removed, saves=saves, new_cost=new_cost, terms=terms or {"default": ANY_SAVING})
+    return sentence(
+        objection_to(removed, saves=saves, new_cost=new_cost, terms=terms or {"default": ANY_SAVING})
+    )
 
 
 # --- any saving
@@ -143,7 +146,9 @@ def test_a_move_across_pools_needs_each_balanced_pool_and_asks_no_other() -> Non
     assert scores == pytest.approx({"a": 1.5, "b": 0.25})
     assert list(scores) == ["a", "b"]
     said = objection_to(move, saves=0.4, new_cost=0.4, terms=terms)
-    assert said == ('NodePool "b" has consolidation policy Balanced: the move scores 0.25, less than 0.50')
+    assert sentence(said) == (
+        'NodePool "b" has consolidation policy Balanced: the move scores 0.25, less than 0.50'
+    )
     assert objection_to(move, saves=0.4, new_cost=0.4, terms=terms | {"b": balanced()}) is None
 
 

@@ -101,7 +101,7 @@ class _Ours:
                 self.side.broken.append(f"raised: {type(error).__name__}: {error}")
                 return
             self.side.seconds += perf_counter() - began
-            self.staying = {one.name: one.why for one in plan.staying}
+            self.staying = {one.name: one.why.sentence for one in plan.staying}
             if not steps:
                 break
             self.side.passes += 1

@@ -23,6 +23,7 @@ from treenail.domain.disruption.consolidation_candidates import consolidation_ca
 from treenail.domain.disruption.consolidation_terms import pool_terms
 from treenail.domain.disruption.consolidation_windows import not_receiving
 from treenail.domain.disruption.node_prices import NodePrices
+from treenail.domain.model.blockers import Block
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.nodes import holds
@@ -36,7 +37,6 @@ from treenail.domain.scheduling.reserved_offers import Stock
 
 _NOW: Final = datetime(2026, 1, 2, tzinfo=UTC)
 # What is said of a node that goes as an empty one.
-_EMPTY: Final = "node is empty"
 _PRICES_ALONE: Final = PackingSettings(node_overhead_cost=0.0)
 
 
@@ -75,7 +75,7 @@ class _Read:
         found = consolidation_candidates(model, _NOW, prices=prices)
         ready = {one.name for one in self._decoded.node_claims if holds(one.conditions, "Consolidatable")}
         self._candidates = {one.name: one for one in found.candidates if one.name in ready}
-        self._empty = [one for one in found.staying if one.name in ready and one.why.startswith(_EMPTY)]
+        self._empty = [one for one in found.staying if one.name in ready and one.why.block is Block.EMPTY]
         self._not_receiving = not_receiving(model, _NOW)
         self._pool_of = {one.name: one.pool for one in self._decoded.node_claims}
         self._terms = pool_terms(model, _NOW, prices=prices)

@@ -13,6 +13,7 @@ from tests.fuzz.consolidation.small import LARGE, MIDDLE, claim, machine, pod, p
 from tests.fuzz.consolidation.small import cluster as small
 from tests.fuzz.consolidation.steps import Step, cost
 from tests.fuzz.consolidation.summary import summary
+from treenail.domain.model.blockers import Block
 from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan, Move, StayingNode
 
 
@@ -49,7 +50,11 @@ class Script:
 
     def __call__(self, of: Cluster) -> Plan:
         del of
-        staying = tuple(StayingNode(name=f"node-{n}", why=self._why) for n in range(2) if self._why)
+        staying = tuple(
+            StayingNode(name=f"node-{n}", why=Block.LEFT_ALONE.by(detail=self._why))
+            for n in range(2)
+            if self._why
+        )
         if not self._steps:
             return ConsolidationPlan(staying=staying), ()
         taken = self._steps.pop(0)

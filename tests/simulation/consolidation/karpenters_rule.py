@@ -181,7 +181,7 @@ class KarpentersRule:
             if why is None and self._settled(view, pool) and not model.empty(view.name):
                 found.append(view)
             elif why is not None:
-                self.whys[view.name] = why
+                self.whys[view.name] = why.sentence
         return sorted(found, key=lambda v: (-self._price(v) / self._disruption(v), v.name))
 
     def _settled(self, view: NodeView, pool: NodePool) -> bool:

@@ -35,7 +35,7 @@ def removed(plan: ConsolidationPlan) -> list[str]:
 
 
 def why(plan: ConsolidationPlan, name: str) -> str:
-    return next(one.why for one in plan.staying if one.name == name)
+    return next(one.why.sentence for one in plan.staying if one.name == name)
 
 
 def test_a_node_whose_pods_fit_on_another_goes_and_its_pods_go_there() -> None:
@@ -181,7 +181,7 @@ def test_no_more_nodes_go_than_budgets_allow_unless_the_whole_plan_is_wanted() -
     cluster = Cluster(nodes=nodes, offers=(ON_DEMAND,))
     plan = repack(cluster.problem(terms=PoolTerms(allowed=2)))
     assert len(removed(plan)) == 2
-    assert any("blocking budget of default" in one.why for one in plan.staying)
+    assert any("blocking budget of default" in one.why.sentence for one in plan.staying)
     assert len(removed(repack(cluster.problem(terms=PoolTerms(allowed=2), whole=True)))) == 6
 
 
