@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 from tests.real.system.checkpoint import Checkpoint
 from tests.real.system.controller import eventually
@@ -13,7 +13,7 @@ from tests.real.system.departures import DisruptionCandidate, Moment
 from tests.real.system.killable import WITHIN, Grounds, come_to, expect_nothing, killable
 from tests.real.system.loners import ground
 from tests.real.system.scene import Scene
-from tests.real.system.wholeness import expect_parents_of_all_spans, is_whole
+from tests.real.system.wholeness import expect_parents_of_all_spans, is_marked, is_whole
 
 # Every machine has four processors, so that each takes three of these pods and no other one.
 PODS: Final = 6
@@ -84,7 +84,7 @@ class Departing:
         """Return whether all pods run, on nodes of which none bears a mark of leaving."""
         cluster = self.scene.cluster
         all_run = cluster.running() == len(cluster.pods()) == PODS
-        return all_run and is_whole(self.scene, MACHINES) and not any(map(_marked, cluster.nodes()))
+        return all_run and is_whole(self.scene, MACHINES) and not any(map(is_marked, cluster.nodes()))
 
     def expect_cause(self, way: DisruptionCandidate, going: set[str]) -> None:
         """Every one of these was said to have gone, for one reason."""
@@ -114,9 +114,3 @@ def departing(grounds: Grounds) -> Iterator[Departing]:
         there.begin()
         yield there
         there.expect_nothing_left()
-
-
-def _marked(node: dict[str, Any]) -> bool:
-    taints = {taint["key"] for taint in node["spec"].get("taints", ())}
-    balanced = "node.kubernetes.io/exclude-from-external-load-balancers" not in node["metadata"]["labels"]
-    return bool(node["spec"].get("unschedulable")) or "karpenter.sh/disrupted" in taints or not balanced

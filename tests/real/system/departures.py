@@ -79,41 +79,41 @@ Moment: TypeAlias = AtRequest | AtCall | AfterBeginning
 
 _NODE: Final = "/nodes/[^/]+$"
 _CLAIM: Final = "/nodeclaims/[^/]+$"
-_CORDON = around("the mark of leaving", "PATCH", _NODE, '"karpenter.sh/disrupted"')
+CORDON = around("the mark of leaving", "PATCH", _NODE, '"karpenter.sh/disrupted"')
 _CAUSE = around("the cause", "PATCH", _CLAIM, '"treenail.sh/cause"')
-_CLAIM_GOES = around("the claim's deletion", "DELETE", _CLAIM)
+CLAIM_GOES = around("the claim's deletion", "DELETE", _CLAIM)
 _NODE_GOES = around("the node's deletion", "DELETE", _NODE)
-_FIRST_EVICTION = around("the first eviction", "POST", "/eviction$")
+FIRST_EVICTION = around("the first eviction", "POST", "/eviction$")
 _LATER_EVICTION = around("the third eviction", "POST", "/eviction$", skip=2)
-_TERMINATING = AtCall("TerminateInstances is on its way", ("TerminateInstances",))
-_NODE_FREED = around("the node's finalizer", "PATCH", _NODE, "deleteFromPrimitiveList/finalizers")
+TERMINATING = AtCall("TerminateInstances is on its way", ("TerminateInstances",))
+NODE_FREED = around("the node's finalizer", "PATCH", _NODE, "deleteFromPrimitiveList/finalizers")
 _CLAIM_FREED = around("the claim's finalizer", "PATCH", _CLAIM, '"finalizers"')
-_NEW_CLAIM = around("the new claim", "POST", "/nodeclaims$")
-_NEW_ID = around("the new provider id", "PATCH", "/nodeclaims/[^/]+/status$", '"providerID"')
-_NEW_READY = around("the new claim's initialization", "PATCH", "/nodeclaims/[^/]+/status$", '"Initialized"')
+NEW_CLAIM = around("the new claim", "POST", "/nodeclaims$")
+NEW_ID = around("the new provider id", "PATCH", "/nodeclaims/[^/]+/status$", '"providerID"')
+NEW_READY = around("the new claim's initialization", "PATCH", "/nodeclaims/[^/]+/status$", '"Initialized"')
 
 # The most telling first, for a run of a few.
 _EXACT: Final[tuple[tuple[DisruptionCandidate, Moment], ...]] = (
-    (WARNED, _CORDON[0]),
-    (DRIFTED, _CORDON[1]),
+    (WARNED, CORDON[0]),
+    (DRIFTED, CORDON[1]),
     (CLAIM_DELETED, _LATER_EVICTION[1]),
     (WARNED, BUYING),
-    (NODE_DELETED, _TERMINATING),
-    (DRIFTED, _NEW_CLAIM[1]),
-    (WARNED, _CORDON[1]),
+    (NODE_DELETED, TERMINATING),
+    (DRIFTED, NEW_CLAIM[1]),
+    (WARNED, CORDON[1]),
     (WARNED, _CAUSE[1]),
-    (WARNED, _CLAIM_GOES[1]),
-    (DRIFTED, _NEW_READY[0]),
-    (DRIFTED, _CLAIM_GOES[0]),
+    (WARNED, CLAIM_GOES[1]),
+    (DRIFTED, NEW_READY[0]),
+    (DRIFTED, CLAIM_GOES[0]),
     (WARNED, _NODE_GOES[1]),
-    (CLAIM_DELETED, _CORDON[1]),
-    (NODE_DELETED, _FIRST_EVICTION[0]),
-    (WARNED, _NODE_FREED[1]),
+    (CLAIM_DELETED, CORDON[1]),
+    (NODE_DELETED, FIRST_EVICTION[0]),
+    (WARNED, NODE_FREED[1]),
     (DRIFTED, _CLAIM_FREED[0]),
     (DRIFTED, _CAUSE[0]),
-    (WARNED, _NEW_ID[0]),
+    (WARNED, NEW_ID[0]),
     (CLAIM_DELETED, _CLAIM_FREED[1]),
-    (NODE_DELETED, _CORDON[0]),
+    (NODE_DELETED, CORDON[0]),
 )
 _WAYS: Final = (WARNED, DRIFTED, CLAIM_DELETED)
 _RANDOM_EVERY: Final = 5

@@ -22,6 +22,13 @@ def is_whole(scene: Scene, machines: int) -> bool:
     )
 
 
+def is_marked(node: dict[str, Any]) -> bool:
+    """Return whether a node bears a mark of leaving."""
+    taints = {taint["key"] for taint in node["spec"].get("taints", ())}
+    balanced = "node.kubernetes.io/exclude-from-external-load-balancers" not in node["metadata"]["labels"]
+    return bool(node["spec"].get("unschedulable")) or "karpenter.sh/disrupted" in taints or not balanced
+
+
 def _instance_id(provider_id: str) -> str:
     return provider_id.rpartition("/")[2]
 
