@@ -32,6 +32,7 @@ from treenail.domain.cluster.promises import Promise, PromiseBook
 from treenail.domain.cluster.recent_changes import RecentChanges
 from treenail.domain.cluster.refused_pods import Help
 from treenail.domain.cluster.storage_book import Affected
+from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
@@ -156,6 +157,8 @@ class ClusterModel:
                 self.objects.pod_budgets.put(thing)
             case PersistentVolumeClaim() | PersistentVolume() | StorageClass() | CSINode():
                 self._storage_changed(self.objects.storage.put(thing))
+            case Workload():
+                self.objects.workloads[kind_of(thing)][thing.uid] = thing
 
     def _lose(self, kind: Kind, key: str, now: datetime) -> None:
         lost = self.objects.store(kind).get(key)
@@ -184,6 +187,8 @@ class ClusterModel:
                 self.objects.namespaces.pop(key, None)
             case Kind.POD_DISRUPTION_BUDGET:
                 self.objects.pod_budgets.remove(key)
+            case Kind.REPLICA_SET | Kind.JOB | Kind.STATEFUL_SET:
+                self.objects.workloads[kind].pop(key, None)
             case _:
                 self._storage_changed(self.objects.storage.remove(kind, key))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
@@ -32,6 +33,9 @@ class Kind(StrEnum):
     STORAGE_CLASS = "StorageClass"
     CSI_NODE = "CSINode"
     POD_DISRUPTION_BUDGET = "PodDisruptionBudget"
+    REPLICA_SET = "ReplicaSet"
+    JOB = "Job"
+    STATEFUL_SET = "StatefulSet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +62,7 @@ ClusterObject: TypeAlias = (
     | Namespace
     | StorageObject
     | PodDisruptionBudget
+    | Workload
 )
 
 
@@ -108,9 +113,9 @@ ClusterFact: TypeAlias = ObjectSeen | ObjectGone | ObjectSetAside | Resynced
 
 
 def key_of(thing: ClusterObject) -> str:
-    """Return what names an object among those of its kind: a pod's uid, else its name."""
+    """Return what names an object among those of its kind: its uid where its name may be made again."""
     match thing:
-        case Pod() | DaemonSet():
+        case Pod() | DaemonSet() | Workload():
             return thing.uid
         case NodeClass():
             return f"{thing.ref.kind}/{thing.ref.name}"
@@ -139,11 +144,12 @@ _KINDS: Final[Mapping[type, Kind]] = {
     CSINode: Kind.CSI_NODE,
     PodDisruptionBudget: Kind.POD_DISRUPTION_BUDGET,
 }
+WORKLOADS: Final = (Kind.REPLICA_SET, Kind.JOB, Kind.STATEFUL_SET)
 
 
 def kind_of(thing: ClusterObject) -> Kind:
     """Return the kind of an object."""
-    return _KINDS[type(thing)]
+    return Kind(thing.kind) if isinstance(thing, Workload) else _KINDS[type(thing)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

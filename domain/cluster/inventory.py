@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from treenail.domain.cluster.cluster_facts import (
+    WORKLOADS,
     ClusterObject,
     DaemonSet,
     Kind,
@@ -18,6 +19,7 @@ from treenail.domain.cluster.cluster_facts import (
 from treenail.domain.cluster.emptiness import moved
 from treenail.domain.cluster.node_rivals import holder_of, one_of_several, owned_by
 from treenail.domain.cluster.storage_book import StorageBook
+from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.left_alone import LeftAlone, left_alone
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass, NodeClassRef
@@ -47,6 +49,7 @@ class Inventory:
         self.node_classes: dict[str, NodeClass] = {}
         self.daemons: dict[str, DaemonSet] = {}
         self.namespaces: dict[str, Namespace] = {}
+        self.workloads: dict[Kind, dict[str, Workload]] = {kind: {} for kind in WORKLOADS}
         # Those that could not be understood, as they were told of last.
         self.aside: dict[tuple[Kind, str], ObjectSetAside] = {}
         self.storage = StorageBook(self.aside)
@@ -81,6 +84,7 @@ class Inventory:
             Kind.STORAGE_CLASS: self.storage.classes,
             Kind.CSI_NODE: self.storage.csi_nodes,
             Kind.POD_DISRUPTION_BUDGET: self.pod_budgets.all,
+            **self.workloads,
         }
         return stores[kind]
 

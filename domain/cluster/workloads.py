@@ -1,0 +1,37 @@
+"""Workloads: the objects that make pods, and how many of them each wants to run now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """A ReplicaSet, Job or StatefulSet: the controller of pods, and how many it wants to run now.
+
+    `wanted` is the number of pods that should be active: the replicas, or of a Job
+    min(parallelism, completions - succeeded). `held` is why no more of them are made though there are
+    fewer, "" where they are: "suspended", "deleted", "its pods cannot be made: MESSAGE" and the like.
+    `revision` is the value of the label controller-revision-hash that the next pods of a StatefulSet bear,
+    "" where any pod of it is like the next ones. `in_turn` says that each pod is made when the one before it
+    is ready. `part_of` is the object that made this one, as "Deployment/web", "" where none did.
+    `for_pods_only` says that people want no node for pods that are not there yet (the annotation
+    `treenail.sh/provision-for: pods`).
+    """
+
+    uid: str
+    kind: str
+    name: str
+    namespace: str = "default"
+    resource_version: int = 0
+    wanted: int = 0
+    held: str = ""
+    revision: str = ""
+    in_turn: bool = False
+    part_of: str = ""
+    for_pods_only: bool = False
+
+    @property
+    def told_as(self) -> str:
+        """What people know it by: the object that made it, or its own kind and name."""
+        return self.part_of or f"{self.kind}/{self.name}"
