@@ -127,11 +127,13 @@ def _said(claim: NodeClaim) -> tuple[Origin, ...]:
 
 
 def _may_become(claim: PlannedClaim, shape: Shape) -> bool:
-    """Return whether the launch of a claim may bring a node of this shape."""
+    """Return whether the launch of a claim may bring a node of this shape, in whatever zone.
+
+    For its pods and for whoever pays, the same node in another zone has come back as well.
+    """
     return (
         claim.pool == shape.pool
         and shape.instance_type in ("", *claim.instance_types)
-        and _may_be(claim.requirements.get(labels.ZONE), shape.zone)
         and _may_be(claim.requirements.get(labels.CAPACITY_TYPE), shape.capacity_type)
     )
 

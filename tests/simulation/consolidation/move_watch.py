@@ -39,18 +39,19 @@ class Replaced:
 
 @dataclass(slots=True)
 class Lineage:
-    """Which claims were bought in place of which."""
+    """Which claims were bought in place of which that were given up at will."""
 
     kinds: dict[str, str] = field(default_factory=dict)
     born: dict[str, float] = field(default_factory=dict)
     before: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def note(self, claim: NodeClaim, at: float, names: dict[str, str]) -> None:
+    def note(self, claim: NodeClaim, at: float, names: dict[str, str], given_up: set[str]) -> None:
         """Take a claim in: `names` are the claims of nodes, by the node's name."""
         if claim.launched and claim.name not in self.kinds:
             self.kinds[claim.name] = f"{claim.instance_type}/{claim.capacity_type}"
             self.born[claim.name] = at
-            self.before[claim.name] = tuple(names.get(node, node) for node in replaced_nodes(claim))
+            before = (names.get(node, node) for node in replaced_nodes(claim))
+            self.before[claim.name] = tuple(one for one in before if one in given_up)
 
     def returns(self) -> list[tuple[str, str, str]]:
         """Return chains of claims of which the third is what the first was, all within six hours."""
@@ -85,8 +86,9 @@ class MoveWatch:
         self._claim_of: dict[str, str] = {}
         # The second from which on moves are counted as those of what is watched.
         self.since = 0.0
-        # Evicted pods that ran for less than a minute.
+        # Evicted pods that ran for less than a minute, and those that were made since then.
         self.young = 0
+        self.again = 0
         # By owner: its active pods, and how many there should be.
         self._active: dict[str, dict[str, None]] = {}
         self._wanted: dict[str, int] = {}
@@ -101,7 +103,7 @@ class MoveWatch:
         if isinstance(after, NodeClaim):
             if after.node_name:
                 self._claim_of[after.node_name] = after.name
-            self.lineage.note(after, self._rehearsal.seconds, self._claim_of)
+            self.lineage.note(after, self._rehearsal.seconds, self._claim_of, self._given_up())
         elif isinstance(before, Pod) and before.node_name and before.active:
             # Without a grace period it is gone at once.
             if after is None or (isinstance(after, Pod) and after.deleting_since is not None):
@@ -133,6 +135,8 @@ class MoveWatch:
         self.evicted[pod.labels.get("app", pod.name)] += 1
         lived = self._rehearsal.world.now() - (pod.scheduled_at or pod.created_at)
         self.young += lived < timedelta(minutes=1)
+        watched = timedelta(seconds=self._rehearsal.seconds - self.since)
+        self.again += self._rehearsal.world.now() - pod.created_at < watched
         if not self._has_place(model, pod) and not self._room(model, pod):
             self._fail(f"{pod.key} was evicted from {pod.node_name} without a place to go", self.homeless)
 
@@ -203,7 +207,7 @@ class MoveWatch:
     def begin(self) -> None:
         """Count from now on."""
         self.since = self._rehearsal.seconds
-        self.young = 0
+        self.young = self.again = 0
         self.evicted.clear()
 
     @property
