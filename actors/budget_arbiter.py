@@ -60,7 +60,7 @@ class BudgetArbiter(DomainActor[ArbiterInbox]):
                 self._book.release(message.candidates)
                 self._disruptor(message.pool).tell(message)
             case DisruptNodes():
-                self._telemetry.count(metrics.DISRUPTION_DECISIONS.name, **message.decision_labels())
+                self._count(message)
                 self._termination.tell(message)
             case DisruptionEnded():
                 self._book.release((message.name,))
@@ -80,6 +80,12 @@ class BudgetArbiter(DomainActor[ArbiterInbox]):
         if allowed:
             budgets = self._book.pools_of(allowed)
             self._cluster.tell(DisruptionAllowed(proposal=proposal, candidates=allowed, budgets=budgets))
+
+    def _count(self, order: DisruptNodes) -> None:
+        decision = order.decision_labels()
+        self._telemetry.count(metrics.DISRUPTION_DECISIONS.name, **decision)
+        for pool in sorted({view.pool for view in order.nodes}):
+            self._telemetry.count(metrics.DISRUPTION_DECISIONS_BY_POOL.name, nodepool=pool, **decision)
 
     def _refuse(self, proposal: DisruptionProposed, refused: tuple[str, ...]) -> None:
         pools = self._book.pools_of(refused)

@@ -20,6 +20,7 @@ from treenail.domain.disruption.disruption import DisruptionProposed, Disruption
 from treenail.domain.disruption.move_proposals import ProposedMoves, proposal_of
 from treenail.domain.explain.consolidation_events import (
     About,
+    approved,
     candidate,
     no_candidates,
     rejected,
@@ -27,8 +28,10 @@ from treenail.domain.explain.consolidation_events import (
 )
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.events import ClusterEvent
+from treenail.domain.model.node_pools import ConsolidationPolicy
 from treenail.domain.model.runtime import Ref
 from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan, Move
+from treenail.domain.packing.consolidation.worth import balanced_scores
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.telemetry import metrics
 
@@ -42,6 +45,7 @@ _FRUITLESS_LASTS: Final = timedelta(minutes=5)
 _MOST_CANCELLED: Final = 3
 _TOLD_SECONDS: Final = 900.0
 _MOST_EVENTS: Final = 100
+_BALANCED: Final = ConsolidationPolicy.BALANCED.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
         self._fruitless: tuple[object, datetime] | None = None
         # The moves that were proposed last, and what their nodes are known by.
         self._moves: dict[tuple[str, ...], tuple[Move, About]] = {}
+        self._costed: tuple[str, ...] = ()
 
     def begin(self) -> None:
         self._look_after(_LOOK_SECONDS)
@@ -119,6 +124,7 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
         self._telemetry.observe(metrics.DISRUPTION_EVALUATION_DURATION.name, took, **labels)
         self._report(found.consolidation)
         self._publish(unconsolidatable(found.plan.staying, found.consolidation.about))
+        self._count_unworthy(found.plan)
         proposed = self._propose(found, found.plan)
         now = self._timers.now()
         if not found.plan.moves or not self._acting:
@@ -128,12 +134,17 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
         self._look_after(min(max(_LOOK_SECONDS, wait), _LONGEST_PAUSE))
 
     def _report(self, consolidation: Consolidation) -> None:
-        """Tell which nodes may be consolidated at all, and why others may not."""
+        """Tell which nodes may be consolidated at all, why others may not, and what pools cost."""
         self._telemetry.gauge(
             metrics.DISRUPTION_ELIGIBLE_NODES.name,
             len(consolidation.candidates),
             reason=Cause.UNDERUTILIZED.value,
         )
+        costs = {name: terms.cost for name, terms in consolidation.terms.items()}
+        # A pool that is gone costs nothing any more: its last cost would be shown for ever.
+        for pool, cost in {**dict.fromkeys(self._costed, 0.0), **costs}.items():
+            self._telemetry.gauge(metrics.NODEPOOLS_COST.name, cost, nodepool=pool)
+        self._costed = tuple(costs)
         self._publish(no_candidates(consolidation.staying, consolidation.events, consolidation.about))
 
     def _publish(self, events: Iterable[ClusterEvent]) -> None:
@@ -154,6 +165,7 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
             about = found.consolidation.about
             self._publish(candidate(move, about))
             self._count(move, found.consolidation)
+            self._score(move, found.consolidation)
             self.log(
                 "consolidation found" if not self._acting else "deprovisioning via consolidation",
                 logger="controller.deprovisioning",
@@ -178,6 +190,27 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
                 metrics.CONSOLIDATION_MOVES.name, decision="approved", nodepool=pool, policy=policy
             )
 
+    def _score(self, move: Move, consolidation: Consolidation) -> None:
+        """Tell by which scores the pools agree whose policy is Balanced."""
+        removed = [one for one in consolidation.candidates if one.name in move.removed]
+        scores = balanced_scores(removed, saves=move.saves, terms=consolidation.terms)
+        for pool, score in scores.items():
+            self._observe_score("approved", pool, score.value)
+            self._publish(approved(move, score, consolidation.about))
+
+    def _count_unworthy(self, plan: ConsolidationPlan) -> None:
+        """Count the nodes whose best move Balanced rejects, with its scores."""
+        for why in (one.why for one in plan.staying):
+            if why.score is not None:
+                moves = metrics.CONSOLIDATION_MOVES.name
+                self._telemetry.count(moves, decision="rejected", nodepool=why.name, policy=_BALANCED)
+                self._observe_score("rejected", why.name, why.score)
+
+    def _observe_score(self, decision: str, pool: str, score: float) -> None:
+        self._telemetry.observe(
+            metrics.CONSOLIDATION_SCORE.name, score, decision=decision, nodepool=pool, policy=_BALANCED
+        )
+
     def _refused(self, refused: DisruptionRefused) -> None:
         self._proposed.refuse(refused.candidates, self._timers.now())
         labels = decision_labels(Cause.UNDERUTILIZED, len(refused.candidates), bought=0)
@@ -186,4 +219,5 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
         self._telemetry.count(failed, len(refused.candidates), consolidation_type=kind)
         known = self._moves.pop(refused.candidates, None)
         if known is not None:
+            self._telemetry.count(metrics.CONSOLIDATION_REJECTED.name, reason=refused.why.kind.value)
             self._publish(rejected(*known, refused.why))

@@ -320,7 +320,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._recorder.measure(decided, self._model)
         # Promises are sent before the plan: no actor may get a plan whose pods still seem to wait.
         self._tell(self._model.take_changes(), now)
-        self._moves.begin(decided, committed, orders)
+        self._moves.begin(decided, committed, orders, now)
         self._subscribers.launcher.tell(committed)
         self._subscribers.pod_watcher.tell(committed)
         self._pass_on(orders)

@@ -15,6 +15,7 @@ from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, Snapsho
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules, consolidation_pass
 from treenail.domain.disruption.disruption import DisruptNodes, decision_labels
 from treenail.domain.disruption.move_history import MoveHistory
+from treenail.domain.disruption.move_trace import made_span, withdrawn_span
 from treenail.domain.disruption.move_validity import pass_of
 from treenail.domain.disruption.moves_under_way import MovesUnderWay
 from treenail.domain.model.blockers import Block, Blocker
@@ -100,13 +101,14 @@ class ConsolidationMoves:
         share = decided.saves / len(decided.plan.claims)
         return replace(decided, origins=self.history.origins(removed, share, now))
 
-    def begin(self, decided: PlanDecided, committed: PlanCommitted, orders: Iterable[DisruptNodes]) -> None:
+    def begin(
+        self, decided: PlanDecided, committed: PlanCommitted, orders: Iterable[DisruptNodes], now: datetime
+    ) -> None:
         """Follow a move that was accepted."""
         for order in orders:
             if order.cause is Cause.UNDERUTILIZED:
                 self._note_made(decided.decision.id)
-                self._moves.begin(decided, committed, (view.name for view in order.nodes))
-                self._count_saving(decided.saves, order)
+                self._moves.begin(decided, committed, order.nodes, now)
                 for claim in committed.claims:
                     self.history.bought(claim.name, decided.origins)
 
@@ -115,11 +117,13 @@ class ConsolidationMoves:
         self._made = {one: None for one in self._made if pass_of(one) == pass_of(decision)}
         self._made[decision] = None
 
-    def _count_saving(self, saves: float, order: DisruptNodes) -> None:
-        """Count what a move saves with the pools of its nodes, in equal shares."""
-        share = max(0.0, saves) / len(order.nodes)
-        for view in order.nodes:
-            self._runtime.telemetry.count(metrics.CONSOLIDATION_SAVED.name, share, nodepool=view.pool)
+    def _tell_made(self, changed: Iterable[str], now: datetime) -> None:
+        """Count what moves saved whose nodes are gone with the pools of these, in equal shares."""
+        for move, saved in tuple(self._moves.made(changed)):
+            for pool in move.pools:
+                share = saved / len(move.pools)
+                self._runtime.telemetry.count(metrics.CONSOLIDATION_SAVED.name, share, nodepool=pool)
+            self._runtime.telemetry.record(made_span(move, saved, now))
 
     def follow(self, changed: Iterable[str], now: datetime) -> tuple[DisruptNodes, ...]:
         """Take back the moves that do not work out; return orders to give back what was bought for them."""
@@ -130,6 +134,8 @@ class ConsolidationMoves:
                 self._model.unmark(name)
             self._termination.tell(MoveWithdrawn(names=nodes, why=why))
             self._runtime.telemetry.count(metrics.DISRUPTION_QUEUE_FAILURES.name, **of_move)
+            self._runtime.telemetry.record(withdrawn_span(move, nodes, why, now))
+        self._tell_made(names, now)
         views = self._moves.unneeded(names)
         for view in views:
             self._model.mark_for_disruption(view.name)

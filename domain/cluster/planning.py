@@ -108,7 +108,8 @@ class PlanDecided:
     """Where the pods of a snapshot should go. Nothing is done yet. Refusals name every pool.
 
     Of a consolidation move, `removed` are the nodes that go, `saves` is what the cluster costs less by it,
-    $/h, and `origins` what its claims are to say of that. It holds once the decisions `after` are made.
+    $/h, `costs` what making it does, $ once, and `origins` what its claims are to say of that. It holds once
+    the decisions `after` are made.
     """
 
     decision: Decision
@@ -119,6 +120,7 @@ class PlanDecided:
     packed_at: datetime
     removed: tuple[str, ...] = ()
     saves: float = 0.0
+    costs: float = 0.0
     origins: tuple[Origin, ...] = ()
     after: tuple[str, ...] = ()
 

@@ -15,6 +15,7 @@ from treenail.domain.disruption.disruption import DisruptionProposed
 from treenail.domain.disruption.move_validity import move_id
 from treenail.domain.model.causes import Cause
 from treenail.domain.packing.consolidation.consolidation_plan import Move
+from treenail.domain.packing.consolidation.worth import move_dollars
 from treenail.domain.packing.plan import PackingPlan
 
 _FIRST_PAUSE: Final = timedelta(seconds=10)
@@ -28,6 +29,8 @@ def proposal_of(found: ConsolidationPlanned, index: int, move: Move) -> Disrupti
     taken_at = found.snapshot.taken_at
     pods = {*move.nominations, *(uid for claim in move.claims for uid in claim.pods)}
     cost = fsum(claim.price for claim in move.claims)
+    whole_cost = cost + fsum(claim.surcharge for claim in move.claims)
+    removed = [one for one in found.consolidation.candidates if one.name in move.removed]
     planned = PlanDecided(
         decision=Decision(
             id=move_id(found.decision.id, index), opened_at=taken_at, closed_at=taken_at, pods=len(pods)
@@ -37,13 +40,14 @@ def proposal_of(found: ConsolidationPlanned, index: int, move: Move) -> Disrupti
             claims=move.claims,
             nominations=move.nominations,
             cost=cost,
-            whole_cost=cost + fsum(claim.surcharge for claim in move.claims),
+            whole_cost=whole_cost,
         ),
         considered=found.considered,
         selected_at=found.selected_at,
         packed_at=found.packed_at,
         removed=move.removed,
         saves=move.saves,
+        costs=move_dollars(removed, whole_cost),
         after=tuple(move_id(found.decision.id, number) for number in move.after),
     )
     return DisruptionProposed(

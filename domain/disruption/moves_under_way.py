@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
+from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided
 from treenail.domain.model.claim_prices import price_of
@@ -21,9 +23,15 @@ _DEARER: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveUnderWay:
-    """Nodes that go, by name, and the claims made for their pods, each with its planned price in $/h."""
+    """Nodes that go, by name, and the claims made for their pods, each with its planned price in $/h.
 
+    `pools` are those of the nodes, one for each. `saves` is what was planned, $/h.
+    """
+
+    decision: Decision
+    began_at: datetime
     nodes: tuple[str, ...]
+    pools: tuple[str, ...]
     claims: tuple[tuple[str, float], ...]
     saves: float
 
@@ -38,11 +46,21 @@ class MovesUnderWay:
         # Claims of withdrawn moves, which nothing may need any more.
         self._left_over: dict[str, None] = {}
 
-    def begin(self, decided: PlanDecided, committed: PlanCommitted, nodes: Iterable[str]) -> None:
+    def begin(
+        self, decided: PlanDecided, committed: PlanCommitted, nodes: Iterable[NodeView], now: datetime
+    ) -> None:
         """Take in that a move was accepted and its places promised."""
+        views = tuple(nodes)
         planned = decided.plan.claims
         claims = tuple((claim.name, planned[index].price) for index, claim in enumerate(committed.claims))
-        move = MoveUnderWay(nodes=tuple(nodes), claims=claims, saves=decided.saves)
+        move = MoveUnderWay(
+            decision=decided.decision,
+            began_at=now,
+            nodes=tuple(view.name for view in views),
+            pools=tuple(view.pool for view in views),
+            claims=claims,
+            saves=decided.saves,
+        )
         self._moves[decided.decision.id] = move
         for name in (*move.nodes, *(name for name, _ in claims)):
             self._by_view.setdefault(name, {})[decided.decision.id] = None
@@ -55,18 +73,36 @@ class MovesUnderWay:
 
         Nodes whose claims are deleted go on their way: their pods are evicted already, or soon.
         """
-        touched = dict.fromkeys(key for name in changed for key in self._by_view.get(name, ()))
-        for key in touched:
+        for key in self._touched(changed):
             move = self._moves[key]
             revocable = tuple(name for name in move.nodes if self._stays(name))
-            if not revocable:
-                self._forget(key)
-                continue
-            why = self._problem(move, revocable)
+            why = self._problem(move, revocable) if revocable else None
             if why is not None:
                 self._forget(key)
                 self._left_over |= dict.fromkeys(name for name, _ in move.claims)
                 yield move, revocable, why
+
+    def made(self, changed: Iterable[str]) -> Iterator[tuple[MoveUnderWay, float]]:
+        """Yield, where these views changed, moves all of whose nodes are gone; forget them.
+
+        With each comes what the cluster costs less by it, $/h, by the prices its claims were launched for: 0
+        where these have eaten it up. Moves whose nodes stay for another reason are forgotten without a word.
+        """
+        for key in self._touched(changed):
+            move = self._moves[key]
+            left = [view for name in move.nodes if (view := self._model.objects.view(name)) is not None]
+            if not left:
+                self._forget(key)
+                yield move, max(0.0, move.saves - self._dearer(move))
+            elif not any(view.ending or view.name in self._model.marks.for_disruption for view in left):
+                self._forget(key)
+
+    def _touched(self, changed: Iterable[str]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(key for name in changed for key in self._by_view.get(name, ())))
+
+    def _dearer(self, move: MoveUnderWay) -> float:
+        """Return by how much the claims of a move cost more than planned, as far as is known, $/h."""
+        return sum(self._price(name, price) - price for name, price in move.claims)
 
     def unneeded(self, changed: Iterable[str]) -> tuple[NodeView, ...]:
         """Return the nodes bought for withdrawn moves that can be given back now: nothing is to run there."""
@@ -89,10 +125,9 @@ class MovesUnderWay:
         pods = (pod for name in nodes for pod in self._model.objects.pods_on(name))
         if any(pod.reschedulable and self._model.promises.of(pod.uid) is None for pod in pods):
             return _NO_PLACE
-        planned = sum(price for _, price in move.claims)
-        actual = sum(self._price(name, price) for name, price in move.claims)
-        if actual - planned > move.saves * (1 - _KEPT_SAVING):
-            return _DEARER.format(actual=actual, planned=planned, saves=move.saves)
+        dearer, planned = self._dearer(move), sum(price for _, price in move.claims)
+        if dearer > move.saves * (1 - _KEPT_SAVING):
+            return _DEARER.format(actual=planned + dearer, planned=planned, saves=move.saves)
         return None
 
     def _price(self, name: str, planned: float) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from treenail.domain.model.blockers import Blocker
 from treenail.domain.model.events import ClusterEvent, ObjectRef
 from treenail.domain.packing.consolidation.consolidation_plan import Move, StayingNode
+from treenail.domain.packing.consolidation.worth import BALANCED_THRESHOLD, BalancedScore
 
 About = Mapping[str, tuple[ObjectRef, ...]]
 
@@ -35,6 +36,15 @@ def candidate(move: Move, about: About) -> Iterator[ClusterEvent]:
     """Yield, for the nodes of a move that was found, what it is."""
     message = f"Consolidation candidate: {_command(move)} (savings: ${move.saves:.2f})"
     yield from _of_nodes(move, about, "ConsolidationCandidate", message)
+
+
+def approved(move: Move, score: BalancedScore, about: About) -> Iterator[ClusterEvent]:
+    """Yield, for the nodes of a move that a pool's policy Balanced approves, by which score."""
+    message = (
+        f"score {score.value:.2f} >= threshold {BALANCED_THRESHOLD:.2f} (k: {1 / BALANCED_THRESHOLD:.0f}, "
+        f"savings {score.savings:.1%}, disruption {score.disruption:.1%})"
+    )
+    yield from _of_nodes(move, about, "ConsolidationApproved", message)
 
 
 def rejected(move: Move, about: About, why: Blocker) -> Iterator[ClusterEvent]:

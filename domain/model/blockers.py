@@ -184,22 +184,31 @@ class Block(Enum):
         self.sentence = sentence
         self.group = group
 
-    def by(self, name: str = "", detail: str = "", *, until: datetime | None = None) -> Blocker:
+    def by(
+        self,
+        name: str = "",
+        detail: str = "",
+        *,
+        until: datetime | None = None,
+        score: float | None = None,
+    ) -> Blocker:
         """Return the blocker that keeps a node so: see there."""
-        return Blocker(self, name, detail, until)
+        return Blocker(self, name, detail, until, score)
 
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
     """What keeps a node: which object, by `name`, or "" for the node itself; and until when, if it ends.
 
-    It ends by itself at `until`, where that is known. `detail` is what else the sentence says.
+    It ends by itself at `until`, where that is known. `detail` is what else the sentence says, `score` what
+    Balanced gave the move, where that is why.
     """
 
     block: Block
     name: str = ""
     detail: str = ""
     until: datetime | None = None
+    score: float | None = None
 
     @property
     def kind(self) -> BlockerKind:

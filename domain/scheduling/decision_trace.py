@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import datetime
 
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided
-from treenail.domain.packing.plan import ClassReport
+from treenail.domain.packing.plan import ClassReport, PlannedClaim
 from treenail.domain.packing.reasons import Reason, sentence
 from treenail.domain.telemetry.span_attributes import DECISION_ID
 from treenail.domain.telemetry.tracing import Attribute, Span, SpanEvent, SpanKind
@@ -76,16 +76,30 @@ def _packed(decided: PlanDecided) -> dict[str, Attribute]:
 
 
 def _moved(decided: PlanDecided) -> dict[str, Attribute]:
-    """Return what a consolidation move takes away, and what that costs before and after, in $/h."""
+    """Return which nodes go in a consolidation move, which take their pods, what it costs and what it saves.
+
+    `cost_before` and `cost_after` are those of the nodes that go and of those bought in their place. The
+    time in which a move pays back is told where it saves anything.
+    """
     if not decided.removed:
         return {}
     after = decided.plan.whole_cost
+    pays = {"treenail.payback_hours": round(decided.costs / decided.saves, 4)} if decided.saves > 0 else {}
     return {
         "treenail.removed": decided.removed,
+        "treenail.receivers": tuple(sorted(set(decided.plan.nominations.values()))),
+        "treenail.replacements": tuple(_bought(claim) for claim in decided.plan.claims),
+        "treenail.move_cost_usd": round(decided.costs, 6),
+        **pays,
         "treenail.cost_before_usd_hour": round(after + decided.saves, 6),
         "treenail.cost_after_usd_hour": round(after, 6),
         "treenail.saves_usd_hour": round(decided.saves, 6),
     }
+
+
+def _bought(claim: PlannedClaim) -> str:
+    """Return what a claim is planned to become, the cheapest of it: "default/c5.large $0.085000/h"."""
+    return f"{claim.pool}/{claim.instance_types[0]} ${claim.price:.6f}/h"
 
 
 def _reasons(committed: PlanCommitted) -> dict[str, Attribute]:

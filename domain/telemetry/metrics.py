@@ -148,6 +148,11 @@ DISRUPTION_DECISIONS: Final = _counter(
     "Decisions to give nodes back, by what was decided and why.",
     *("decision", "reason", "consolidation_type"),
 )
+DISRUPTION_DECISIONS_BY_POOL: Final = _counter(
+    "karpenter_voluntary_disruption_decisions_by_nodepool_total",
+    "Decisions to give nodes back, by what was decided and why, once for each pool of the nodes.",
+    *("nodepool", "decision", "reason", "consolidation_type"),
+)
 DISRUPTION_EVALUATION_DURATION: Final = _seconds(
     "karpenter_voluntary_disruption_decision_evaluation_duration_seconds",
     "How long it took to find out which nodes may be given back.",
@@ -171,9 +176,27 @@ CONSOLIDATION_MOVES: Final = _counter(
     "Consolidation moves found, by whether they are made (approved), and the pool of their nodes.",
     *("decision", "nodepool", "policy"),
 )
+CONSOLIDATION_SCORE: Final = Metric(
+    name="karpenter_consolidation_score",
+    kind=MetricKind.HISTOGRAM,
+    help="Scores of moves of pools whose policy is Balanced: approved from 0.5 on.",
+    labels=("decision", "nodepool", "policy"),
+    buckets=(0.1, 0.25, 0.33, 0.5, 1.0, 2.0, 5.0, 10.0),
+)
+NODEPOOLS_COST: Final = Metric(
+    name="karpenter_nodepools_cost_total",
+    kind=MetricKind.GAUGE,
+    help="What the nodes of a pool cost, volumes and overhead included, in dollars per hour.",
+    labels=("nodepool",),
+)
+CONSOLIDATION_REJECTED: Final = _counter(
+    "treenail_consolidation_rejected_total",
+    "Moves that were proposed and not begun, by the kind of what spoke against it.",
+    "reason",
+)
 CONSOLIDATION_SAVED: Final = _counter(
     "treenail_consolidation_saved_dollars_per_hour_total",
-    "What moves that began save together, in dollars per hour, by the pool of the nodes that go.",
+    "What finished moves save, at launched prices, in dollars per hour, by the pool of the nodes that went.",
     "nodepool",
 )
 CONSOLIDATION_LOOPS: Final = _counter(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -47,6 +48,7 @@ class Consolidating(Stage):
         super().__init__()
         self.cluster, self.api = Probe(), Api(self.world)
         self.times: list[float] = []
+        self.terms: dict[str, PoolTerms] = {}
         rules = ConsolidationRules(acting=acting)
         self.actor: Any = self.host(
             lambda runtime: Consolidator(runtime, cluster=self, writer=self.api, rules=rules)
@@ -77,6 +79,7 @@ class Consolidating(Stage):
         self._answer(None, "s1")
 
     def _answer(self, plan: ConsolidationPlan | None, state: object) -> None:
+        looked = looked_at(state)
         snapshot = Snapshot(
             revision=1,
             taken_at=self.now(),
@@ -91,7 +94,7 @@ class Consolidating(Stage):
             ConsolidationPlanned(
                 decision=decision(f"pass{len(self.times)}"),
                 snapshot=snapshot,
-                consolidation=looked_at(state),
+                consolidation=replace(looked, terms=self.terms or looked.terms),
                 plan=plan,
                 considered=("default",),
                 selected_at=self.now(),

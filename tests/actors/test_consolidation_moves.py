@@ -21,7 +21,7 @@ from tests.builders import (
 )
 from tests.domain.disruption.consolidating import BOUGHT, pool
 from treenail.domain.cluster.changes import NodeChanged
-from treenail.domain.cluster.cluster_facts import ClusterObject
+from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, ObjectGone
 from treenail.domain.cluster.consolidating import ConsolidationPostponed, ConsolidationWanted, MoveWithdrawn
 from treenail.domain.cluster.planning import Consolidation, PlanCommitted, PlanDecided, SnapshotTaken
 from treenail.domain.disruption.disruption import (
@@ -34,6 +34,7 @@ from treenail.domain.launch.launching import ClaimFailed
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.telemetry import metrics
 
 
 def standing(name: str) -> NodeView:
@@ -210,6 +211,25 @@ def test_a_move_is_made_only_after_those_that_it_relies_on(after: str, made: boo
     assert [why for _, why in stage.refusals()] == ([] if made else ["a move that it relies on was not made"])
 
 
+def test_what_a_move_saves_is_counted_when_its_nodes_are_gone_by_the_launched_price() -> None:
+    stage = Consolidated()
+    bought = stage.replace()
+    stage.see(stage.launched(bought, 0.15))
+    assert stage.telemetry.counted(metrics.CONSOLIDATION_SAVED.name, nodepool="default") == 0
+
+    stage.tell(ObjectGone(kind=Kind.NODE, key="node-c1"))
+    stage.tell(ObjectGone(kind=Kind.NODE_CLAIM, key="c1"))
+
+    saved = stage.telemetry.counted(metrics.CONSOLIDATION_SAVED.name, nodepool="default")
+    assert saved == pytest.approx(0.15)
+    (span,) = stage.spans("move")
+    (decision,) = stage.spans("consolidate")
+    assert span.parent == decision.context
+    assert span.attributes["treenail.removed"] == ("c1",)
+    assert span.attributes["treenail.saves_usd_hour"] == 0.2
+    assert span.attributes["treenail.saved_usd_hour"] == 0.15
+
+
 # --- moves that do not work out
 
 
@@ -223,6 +243,10 @@ def test_a_replacement_that_cannot_be_bought_withdraws_the_move_and_the_node_sta
     assert stage.withdrawn() == [("c1",)]
     assert not stage.going("c1")
     assert "c1" not in stage.model.marks.for_disruption
+    (span,) = stage.spans("withdraw")
+    assert span.error == "not all pods of the node have other places"
+    assert span.attributes["treenail.stays"] == ("c1",)
+    assert stage.telemetry.counted(metrics.CONSOLIDATION_SAVED.name, nodepool="default") == 0
 
 
 def test_a_dearer_replacement_is_given_back_and_the_node_stays() -> None:

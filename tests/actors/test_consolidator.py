@@ -7,10 +7,12 @@ from treenail.domain.cluster.consolidating import (
     ConsolidationWanted,
 )
 from treenail.domain.cluster.planning import Consolidation
-from treenail.domain.disruption.disruption import DisruptionProposed
+from treenail.domain.disruption.disruption import DisruptionProposed, DisruptionRefused
 from treenail.domain.model.blockers import Block
 from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.node_pools import ConsolidationPolicy
 from treenail.domain.packing.consolidation.consolidation_plan import StayingNode
+from treenail.domain.packing.consolidation.consolidation_problem import PoolTerms
 from treenail.domain.telemetry import metrics
 
 # --- when it asks
@@ -281,6 +283,49 @@ def test_people_are_told_of_the_moves_that_are_found_and_why_one_is_refused() ->
     assert stage.events("ConsolidationCandidate") == [("c1", found), ("c2", found)]
     refused = "Consolidation rejected: delete: [c1, c2], reason: no budget is left (savings: $0.50)"
     assert stage.events("ConsolidationRejected") == [("c1", refused), ("c2", refused)]
+
+
+def test_a_refused_move_is_counted_by_the_kind_of_what_spoke_against_it() -> None:
+    stage = Consolidating()
+    stage.asked()
+    stage.answer(FIRST)
+
+    stage.actor.tell(DisruptionRefused(pool="", candidates=FIRST.removed, why=Block.BUDGET.by("default")))
+    stage.run(0)
+
+    assert stage.telemetry.counted(metrics.CONSOLIDATION_REJECTED.name, reason="Budget") == 1
+
+
+def test_balanced_pools_tell_by_which_score_they_approve_or_reject() -> None:
+    balanced = PoolTerms(policy=ConsolidationPolicy.BALANCED, cost=2.0, disruption=10.0)
+    stage = Consolidating()
+    stage.terms = {"default": balanced}
+    stage.asked()
+    why = Block.BALANCED.by("default", "0.20, less than 0.50", score=0.2)
+
+    stage.answer(FIRST, staying=(StayingNode(name="c3", why=why),))
+
+    said = "score 1.25 >= threshold 0.50 (k: 2, savings 25.0%, disruption 20.0%)"
+    assert stage.events("ConsolidationApproved") == [("c1", said), ("c2", said)]
+    labels = {"nodepool": "default", "policy": "Balanced"}
+    for decision, score in (("approved", 1.25), ("rejected", 0.2)):
+        observed = stage.telemetry.observed(metrics.CONSOLIDATION_SCORE.name, decision=decision, **labels)
+        assert observed.count == 1
+        assert observed.total == pytest.approx(score)
+        assert stage.telemetry.counted(metrics.CONSOLIDATION_MOVES.name, decision=decision, **labels) == 1
+
+
+def test_what_a_pool_costs_is_shown_and_that_one_that_is_gone_costs_nothing() -> None:
+    stage = Consolidating()
+    stage.terms = {"default": PoolTerms(cost=2.0)}
+    stage.asked()
+    stage.answer()
+    assert stage.telemetry.gauged(metrics.NODEPOOLS_COST.name, nodepool="default") == 2.0
+
+    stage.postpone(Consolidation(candidates=(), terms={"other": PoolTerms(cost=1.0)}))
+
+    assert stage.telemetry.gauged(metrics.NODEPOOLS_COST.name, nodepool="default") == 0.0
+    assert stage.telemetry.gauged(metrics.NODEPOOLS_COST.name, nodepool="other") == 1.0
 
 
 def test_a_refusal_of_what_was_not_proposed_tells_nobody_anything() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import groupby
 from typing import Final
@@ -29,6 +30,21 @@ DOUBLE_RUNNING: Final = timedelta(minutes=5)
 ROUNDING: Final = 1e-9
 
 _HOUR: Final = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class BalancedScore:
+    """Which part of a pool's cost a move saves, and which part of its disruption it causes, from 0 to 1."""
+
+    savings: float = 0.0
+    disruption: float = 0.0
+
+    @property
+    def value(self) -> float:
+        """The ratio of the two; 0 where nothing is saved or known, infinite where nothing is disrupted."""
+        if self.savings <= 0:
+            return 0.0
+        return self.savings / self.disruption if self.disruption > 0 else math.inf
 
 
 def objection_to(
@@ -63,7 +79,7 @@ def most_it_could_save(node: CandidateNode, terms: Mapping[str, PoolTerms]) -> f
 
 def balanced_scores(
     removed: Sequence[CandidateNode], *, saves: float, terms: Mapping[str, PoolTerms]
-) -> Mapping[str, float]:
+) -> Mapping[str, BalancedScore]:
     """Return the scores of a move, by those pools it takes nodes from whose policy is Balanced, sorted."""
     return {
         pool: _score(nodes, saves * _share(nodes, removed), terms[pool])
@@ -103,8 +119,9 @@ def _objection_of(
     empty = new_cost == 0 and saves > 0 and disruption <= len(nodes)
     if terms.policy is ConsolidationPolicy.BALANCED and not empty:
         score = _score(nodes, saves * share, terms)
-        if score < BALANCED_THRESHOLD:
-            return Block.BALANCED.by(pool, f"{score:.2f}, less than {BALANCED_THRESHOLD:.2f}")
+        if score.value < BALANCED_THRESHOLD:
+            said = f"{score.value:.2f}, less than {BALANCED_THRESHOLD:.2f}"
+            return Block.BALANCED.by(pool, said, score=score.value)
     if terms.payback is None:
         return None
     earned = saves * share * _hours_earning(nodes, terms.payback)
@@ -124,15 +141,11 @@ def _hours_earning(nodes: Sequence[CandidateNode], payback: timedelta) -> float:
     return sum(each * _share((node,), nodes) for each, node in zip(hours, nodes, strict=True))
 
 
-def _score(nodes: Sequence[CandidateNode], saves: float, terms: PoolTerms) -> float:
-    """Return the part of the pool's cost that is saved for each part of its pods' disruption.
-
-    0 where nothing is saved, or where the pool's own sums are not known: there is nothing to compare with.
-    """
-    if saves <= 0 or terms.cost <= 0 or terms.disruption <= 0:
-        return 0.0
-    disruption = _disruption(nodes) / terms.disruption
-    return (saves / terms.cost) / disruption if disruption > 0 else math.inf
+def _score(nodes: Sequence[CandidateNode], saves: float, terms: PoolTerms) -> BalancedScore:
+    """Return the score of a pool's part; without the pool's own sums there is nothing to compare with."""
+    if terms.cost <= 0 or terms.disruption <= 0:
+        return BalancedScore()
+    return BalancedScore(saves / terms.cost, _disruption(nodes) / terms.disruption)
 
 
 def _disruption(nodes: Sequence[CandidateNode]) -> float:

@@ -9,7 +9,9 @@ from treenail.domain.cluster.cluster_facts import Kind, ObjectGone, ObjectSeen, 
 from treenail.domain.cluster.workloads import Workload
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-WEB = Workload(uid="u", kind="ReplicaSet", name="web-1", resource_version=3, wanted=5, part_of="Deployment/web")
+WEB = Workload(
+    uid="u", kind="ReplicaSet", name="web-1", resource_version=3, wanted=5, part_of="Deployment/web"
+)
 
 
 def _model() -> ClusterModel:

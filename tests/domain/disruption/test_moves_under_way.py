@@ -63,7 +63,7 @@ class Moving:
         plan = decided(self.model.snapshot(START), *((planned_claim("p2"),) if buys else ()), name="pass-0")
         self.decision = replace(plan, removed=nodes, saves=0.2)
         committed = PlanCommitted(decision=plan.decision, claims=(new,) if buys else ())
-        self.moves.begin(self.decision, committed, nodes)
+        self.moves.begin(self.decision, committed, map(view, nodes), START)
 
     def place(self, pod: Pod, target: str) -> None:
         self.model.keep(Promise(like=pod, target=target, decision="pass-0"))
@@ -81,6 +81,16 @@ class Moving:
 
     def unneeded(self, *changed: str) -> list[str]:
         return [one.name for one in self.moves.unneeded(changed or ALL)]
+
+    def made(self, *changed: str) -> list[float]:
+        """Return what the moves save that are made by now, $/h."""
+        return [saved for _, saved in self.moves.made(changed or ALL)]
+
+    def end(self, *names: str) -> None:
+        """Let nodes and their claims be gone."""
+        for name in names:
+            self.lose(Kind.NODE, f"node-{name}")
+            self.lose(Kind.NODE_CLAIM, name)
 
     def withdraw(self) -> None:
         """Withdraw the move, and do with its nodes as the cluster state does."""
@@ -160,7 +170,7 @@ def test_a_move_whose_nodes_are_all_deleted_goes_its_way_whatever_becomes_of_pla
     moving.model.mark_launch_failed("new")
 
     assert moving.withdrawn() == []
-    assert len(moving.moves) == 0
+    assert len(moving.moves) == 1
     assert moving.unneeded() == []
 
 
@@ -170,6 +180,7 @@ def test_a_node_that_stays_for_another_reason_ends_the_move() -> None:
     moving.model.unmark("c1")
 
     assert moving.withdrawn() == []
+    assert moving.made() == []
     assert len(moving.moves) == 0
 
 
@@ -226,7 +237,7 @@ def test_of_several_replacements_one_without_a_price_does_not_outweigh_a_dearer_
     moving.model.add_claim(claims[1])
     both = replace(moving.decision.plan, claims=(planned_claim("p2"), planned_claim("p1")))
     committed = PlanCommitted(decision=moving.decision.decision, claims=claims)
-    moving.moves.begin(replace(moving.decision, plan=both), committed, ("c1", "c2"))
+    moving.moves.begin(replace(moving.decision, plan=both), committed, map(view, ("c1", "c2")), START)
 
     moving.see(costing("new", 0.25), costing("other", None))
 
@@ -284,3 +295,39 @@ def test_a_claim_that_is_gone_is_not_given_back() -> None:
     moving.model.drop_claim("new")
 
     assert moving.unneeded() == []
+
+
+# --- moves that are made
+
+
+def test_a_move_is_made_once_all_its_nodes_are_gone() -> None:
+    moving = Moving()
+    moving.end("c1")
+    assert moving.made("c1") == []
+
+    moving.end("c2")
+
+    assert moving.made("c2") == [pytest.approx(0.2)]
+    assert moving.made() == []
+    assert len(moving.moves) == 0
+
+
+@pytest.mark.parametrize(("launched", "saved"), [(0.05, 0.25), (0.15, 0.15), (9.0, 0.0)])
+def test_what_a_move_saves_counts_by_the_price_its_replacement_was_launched_for(
+    launched: float, saved: float
+) -> None:
+    moving = Moving()
+    moving.see(costing("new", launched))
+
+    moving.end("c1", "c2")
+
+    assert moving.made() == [pytest.approx(saved)]
+
+
+def test_a_withdrawn_move_is_not_made_when_its_nodes_go_later() -> None:
+    moving = Moving()
+    moving.withdraw()
+
+    moving.end("c1", "c2")
+
+    assert moving.made() == []

@@ -124,7 +124,7 @@ def test_balanced_approves_from_half_of_the_average_saving_for_the_disruption(
 ) -> None:
     node, terms = going(pods=pods), {"default": balanced()}
 
-    assert balanced_scores((node,), saves=saves, terms=terms)["default"] == pytest.approx(score)
+    assert balanced_scores((node,), saves=saves, terms=terms)["default"].value == pytest.approx(score)
     said = objection_to((node,), saves=saves, new_cost=0.0, terms=terms)
     assert (said is None) == (score >= 0.5)
 
@@ -133,7 +133,7 @@ def test_deleting_the_only_node_of_a_pool_scores_exactly_one() -> None:
     node = going(price=0.3, pods=7, surcharge=0.02)
     terms = {"default": balanced(cost=node.cost, disruption=node.disruption)}
 
-    assert balanced_scores((node,), saves=node.cost, terms=terms) == {"default": 1.0}
+    assert balanced_scores((node,), saves=node.cost, terms=terms)["default"].value == 1.0
 
 
 def test_a_move_across_pools_needs_each_balanced_pool_and_asks_no_other() -> None:
@@ -143,7 +143,7 @@ def test_a_move_across_pools_needs_each_balanced_pool_and_asks_no_other() -> Non
 
     scores = balanced_scores(move, saves=0.4, terms=terms)
 
-    assert scores == pytest.approx({"a": 1.5, "b": 0.25})
+    assert {pool: one.value for pool, one in scores.items()} == pytest.approx({"a": 1.5, "b": 0.25})
     assert list(scores) == ["a", "b"]
     said = objection_to(move, saves=0.4, new_cost=0.4, terms=terms)
     assert sentence(said) == (
@@ -154,7 +154,7 @@ def test_a_move_across_pools_needs_each_balanced_pool_and_asks_no_other() -> Non
 
 def test_nothing_is_worth_it_to_a_balanced_pool_whose_sums_are_not_known() -> None:
     for terms in (balanced(cost=0.0), balanced(disruption=0.0)):
-        assert balanced_scores((going(),), saves=1.0, terms={"default": terms}) == {"default": 0.0}
+        assert balanced_scores((going(),), saves=1.0, terms={"default": terms})["default"].value == 0.0
         assert objection(going(), saves=1.0, default=terms) is not None
 
 
@@ -263,4 +263,4 @@ def test_the_scores_of_balanced_pools_are_the_ratio_of_the_shares(
         own = [node for node in removed if node.pool == pool]
         part = sum(node.cost for node in own) / total if total else len(own) / len(removed)
         disruption = sum(1 + len(node.pods) for node in own)
-        assert score == pytest.approx(saves * part / (cost + 0.1) / (disruption / 40.0))
+        assert score.value == pytest.approx(saves * part / (cost + 0.1) / (disruption / 40.0))

@@ -178,3 +178,18 @@ def test_a_plan_cut_short_says_so() -> None:
     cut = spans(replace(PLAN, exhausted=True))
 
     assert cut["pack"].attributes["treenail.exhausted"] is True
+
+
+def test_a_move_says_what_goes_who_takes_its_pods_what_it_costs_before_and_after_and_when_it_pays() -> None:
+    plan = PackingPlan(claims=(planned_claim("p1"),), nominations={"p2": "n1", "p3": "n1"}, whole_cost=0.12)
+    move = replace(decided(plan), removed=("c1", "c2"), saves=0.08, costs=0.02)
+    (*_, root) = decision_spans(move, PlanCommitted(decision=MADE, claims=(claim("a-0"),)), at(2.5))
+
+    assert root.name == "consolidate"
+    assert root.attributes["treenail.removed"] == ("c1", "c2")
+    assert root.attributes["treenail.receivers"] == ("n1",)
+    assert root.attributes["treenail.replacements"] == ("default/m5.xlarge $0.100000/h",)
+    assert root.attributes["treenail.cost_before_usd_hour"] == 0.2
+    assert root.attributes["treenail.cost_after_usd_hour"] == 0.12
+    assert root.attributes["treenail.move_cost_usd"] == 0.02
+    assert root.attributes["treenail.payback_hours"] == 0.25

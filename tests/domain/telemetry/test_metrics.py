@@ -44,7 +44,12 @@ KARPENTER = {
     "karpenter_voluntary_disruption_eligible_nodes": "gauge reason",
     "karpenter_voluntary_disruption_failed_validations_total": "counter consolidation_type",
     "karpenter_voluntary_disruption_queue_failures_total": "counter decision reason consolidation_type",
+    "karpenter_voluntary_disruption_decisions_by_nodepool_total": (
+        "counter nodepool decision reason consolidation_type"
+    ),
     "karpenter_consolidation_moves_total": "counter decision nodepool policy",
+    "karpenter_consolidation_score": "histogram decision nodepool policy",
+    "karpenter_nodepools_cost_total": "gauge nodepool",
 }
 
 
@@ -61,7 +66,10 @@ def test_metrics_of_karpenter_are_as_it_has_them() -> None:
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_a_metric_is_well_formed(metric: Metric) -> None:
     assert re.fullmatch(r"(karpenter|treenail|leader_election)(_[a-z][a-z0-9]*)+", metric.name)
-    assert metric.name.endswith("_total") == (metric.kind is MetricKind.COUNTER)
+    # Karpenter calls a gauge so, too.
+    assert metric.name.endswith("_total") == (
+        metric.kind is MetricKind.COUNTER or metric is metrics.NODEPOOLS_COST
+    )
     assert metric.name.endswith("_seconds") == (metric.unit == "seconds")
     assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", label) for label in metric.labels)
     assert len(set(metric.labels)) == len(metric.labels)
