@@ -22,6 +22,8 @@ _FIRST_SECONDS: Final = 1.0
 _LONGEST_SECONDS: Final = 60.0
 _ASKED_PER_SECOND: Final = 5.0
 _MOST: Final = 100_000
+# Within this time it is heard that a pod which was evicted is on its way out; until then it looks as before.
+_HEARD_SECONDS: Final = 5.0
 # What fails now and then is not worth a word.
 _WORTH_TELLING: Final = 5
 
@@ -33,6 +35,7 @@ class Evictions:
         self._calls = calls
         self._monotonic = monotonic
         self._asked: dict[str, None] = {}
+        self._leaving: TTLCache[str, None] = TTLCache(_MOST, _HEARD_SECONDS, timer=monotonic)
         # Those that could not be evicted, by uid: when that was last, and how often.
         self._refused: TTLCache[str, tuple[float, int]] = TTLCache(
             _MOST, 2 * _LONGEST_SECONDS, timer=monotonic
@@ -47,6 +50,8 @@ class Evictions:
         return begun
 
     def _may(self, uid: str) -> bool:
+        if uid in self._leaving:
+            return False
         refused = self._refused.get(uid)
         pause = min(_LONGEST_SECONDS, max(_FIRST_SECONDS, len(self._refused) / _ASKED_PER_SECOND))
         return refused is None or self._monotonic() - refused[0] >= pause
@@ -55,6 +60,8 @@ class Evictions:
         """Take in that a pod was asked, or could not be; return why not, where people should know."""
         self._asked.pop(uid, None)
         before = self._refused.pop(uid, (0.0, 0))
+        if not isinstance(outcome, Failed):
+            self._leaving[uid] = None
         if not isinstance(outcome, Failed) or isinstance(outcome.error, NotFoundError | ConflictError):
             return None
         times = before[1] + 1
