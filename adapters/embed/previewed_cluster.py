@@ -141,7 +141,12 @@ class PreviewedCluster:
         snapshot = self.model.snapshot(self.now, movable=[one.name for one in self._candidates])
         history = MoveHistory()
         candidates = tuple(
-            replace(one, least_saving=history.least_saving(claim, self.now))
+            # Nodes that go are among those that do not receive pods: for them nobody waits.
+            replace(
+                one,
+                least_saving=history.least_saving(claim, self.now),
+                patient=one.patient and not going,
+            )
             for one in self._candidates
             if (claim := self.views[one.name].claim) is not None
         )

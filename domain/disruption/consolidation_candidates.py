@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import chain
 from typing import Final, TypeAlias
 
@@ -27,6 +27,9 @@ BLOCKED: Final = "DisruptionBlocked"
 UNCONSOLIDATABLE: Final = "Unconsolidatable"
 # Of others people are not told by events: they stay for now, or another method gives them back.
 _QUIET: Final = ""
+# So long a node waits for others to receive its pods, rather than have nodes bought for them: some may never
+# be without pods that come and go.
+_PATIENCE: Final = timedelta(minutes=10)
 _NO_PRICES: Final = NodePrices()
 
 # Why a node stays: the reason of the event that says so, "" for none, and what keeps it.
@@ -135,7 +138,7 @@ def _candidate(
     prices: NodePrices,
     now: datetime,
 ) -> CandidateNode:
-    own, ends = view.labels, expires_at(claim, pool)
+    own, ends, at = view.labels, expires_at(claim, pool), consolidatable_at(claim, pool)
     return CandidateNode(
         name=view.name,
         pool=pool.name,
@@ -147,4 +150,5 @@ def _candidate(
         price=prices.price(view),
         surcharge=prices.surcharge(pool),
         remaining=None if ends is None else ends - now,
+        patient=at is not None and now - at < _PATIENCE,
     )

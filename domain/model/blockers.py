@@ -80,6 +80,11 @@ class Block(Enum):
         "pods came or left less than consolidateAfter ({detail}) ago: it stays",
         "pods came or left within consolidateAfter",
     )
+    RECEIVERS_WINDOW = (
+        _KIND.CONSOLIDATE_AFTER,
+        "its pods fit on nodes that pods came to or left less than consolidateAfter ago: it stays until then",
+        "its pods wait until other nodes may receive them",
+    )
 
     # --- its pods
     POD_ANNOTATED = (

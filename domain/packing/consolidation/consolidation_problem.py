@@ -18,7 +18,8 @@ class CandidateNode:
     (from -10 to 10, 1 for an ordinary pod). `price` ($/h) is what its own offering costs now, None where that
     is not known; `surcharge` ($/h) what it costs beside: volumes and overhead. `remaining` is how long it
     will live at most, None for no limit. `least_saving` ($/h) is what a replacement must save beyond any
-    saving, because the node is itself a recent replacement.
+    saving, because the node is itself a recent replacement. One that is `patient` rather waits until other
+    nodes may receive its pods than has nodes bought for them.
     """
 
     name: str
@@ -32,6 +33,7 @@ class CandidateNode:
     surcharge: float = 0.0
     remaining: timedelta | None = None
     least_saving: float = 0.0
+    patient: bool = False
 
     @property
     def cost(self) -> float:
@@ -66,8 +68,8 @@ class ConsolidationProblem:
 
     The `pods` of `problem` are those of all candidates and, first of all, those that wait for a place. Its
     existing nodes are all there are: the candidates among them are open, and as if the pods to be moved were
-    not there. `not_receiving` are nodes onto which no running pod may be moved. `spot_to_spot` says whether a
-    spot node may be replaced with a cheaper spot node. With `whole`, budgets do not bound the plan.
+    not there. `not_receiving` are nodes onto which no running pod may be moved now. `spot_to_spot` says
+    whether a spot node may be replaced with a cheaper spot node. With `whole`, budgets do not bound the plan.
     """
 
     problem: Problem

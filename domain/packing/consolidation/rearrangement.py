@@ -14,7 +14,7 @@ from itertools import islice
 import numpy as np
 
 from treenail.domain.model.blockers import Block, Blocker
-from treenail.domain.packing.arrays.arrays import Axis, Floats
+from treenail.domain.packing.arrays.arrays import Axis, Floats, Indices
 from treenail.domain.packing.attempt.attempt import Attempt
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode
 from treenail.domain.packing.context import PackingContext
@@ -86,6 +86,7 @@ class Rearrangement:
         self._changed_at = 0
         self._fits: dict[tuple[object, object], tuple[int, Floats]] = {}
         self._saved: _Saved | None = None
+        self._closed: tuple[Indices, Floats] | None = None
         self._settle_all()
 
     @property
@@ -163,9 +164,17 @@ class Rearrangement:
 
     def close(self, names: Iterable[str]) -> None:
         """Move no pod onto these nodes."""
-        rows = sorted(self._rows[name] for name in names if name in self._rows)
-        self._nodes.close(np.array(rows, dtype=np.intp))
+        rows = np.array(sorted(self._rows[name] for name in names if name in self._rows), dtype=np.intp)
+        self._closed = rows, self._nodes.free(rows)
+        self._nodes.close(rows)
         self._changed_at += 1
+
+    def reopen(self) -> None:
+        """Let pods be moved onto the nodes again that were closed last."""
+        if self._closed is not None:
+            self._nodes.reopen(*self._closed)
+            self._closed = None
+            self._changed_at += 1
 
     # --- trials
 

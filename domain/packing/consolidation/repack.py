@@ -83,6 +83,7 @@ class _Repack:
             self._stays(name, Block.RECEIVES_WAITING.by())
         self._cluster.close(self._problem.not_receiving)
         self._delete()
+        self._postpone()
         self._merge()
         self._replace()
         return self._written()
@@ -107,6 +108,23 @@ class _Repack:
                 unchanged = True
             else:
                 unchanged = not self._decide((one,), trial)
+
+    def _postpone(self) -> None:
+        """Leave those alone that go as soon as others may receive pods: to buy for them would be in vain."""
+        if not self._problem.not_receiving or not any(one.patient for one in self._open.values()):
+            return
+        self._cluster.reopen()
+        for one in list(self._open.values()):
+            if one.name not in self._open or not one.patient:
+                continue
+            trial = self._cluster.without((one.name,))
+            if trial.left or isinstance(self._terms.move((one,), trial), Blocker):
+                self._cluster.undo()
+                continue
+            self._cluster.keep(trial)
+            self._stays(one.name, Block.RECEIVERS_WINDOW.by())
+            self._receive(trial)
+        self._cluster.close(self._problem.not_receiving)
 
     def _merge(self) -> None:
         """Find nodes in whose place, together, others cost less."""
@@ -170,10 +188,13 @@ class _Repack:
         for one in some:
             self._open.pop(one.name, None)
             self._why.pop(one.name, None)
+        self._receive(trial)
+        return True
+
+    def _receive(self, trial: Trial) -> None:
         for name in sorted(set(trial.nominations.values())):
             if name in self._open:
                 self._stays(name, Block.RECEIVES.by())
-        return True
 
     def _could_cost_less(self, some: Sequence[CandidateNode], uids: Iterable[str]) -> bool:
         cost = sum(one.cost for one in some)

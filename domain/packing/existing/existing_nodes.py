@@ -61,6 +61,15 @@ class ExistingNodes:
         self._attachments.restore(saved.attached)
         self._looked = None
 
+    def free(self, rows: Indices) -> Floats:
+        """Return what is free on `rows` now, by resource, to give back to `reopen`."""
+        return self._free[rows].copy()
+
+    def reopen(self, rows: Indices, free: Floats) -> None:
+        """Let `rows`, which were closed, have so much free again."""
+        self._free[rows] = free
+        self._looked = None
+
     def close(self, rows: Indices) -> None:
         """Leave nothing free on `rows`: no pod is placed there any more."""
         # Each pod takes one of the places for pods at least, so less than nothing holds none.

@@ -68,9 +68,19 @@ def test_a_node_that_may_go_comes_with_its_pods_its_price_and_what_it_costs_to_e
             price=0.05,
             surcharge=0.012,
             remaining=timedelta(minutes=59),
+            patient=True,
         ),
     )
     assert result.candidates[0].disruption == 4.0
+
+
+def test_a_node_waits_no_longer_than_ten_minutes_for_others_to_receive_its_pods() -> None:
+    things = pool(), its_claim(), its_node(), its_pod()
+    (before,) = found(*things, now=at(590)).candidates
+    (later,) = found(*things, now=at(700)).candidates
+
+    assert before.patient
+    assert not later.patient
 
 
 STAYING: Mapping[str, tuple[tuple[ClusterObject, ...], str, str]] = {

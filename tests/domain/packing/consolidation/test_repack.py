@@ -21,6 +21,7 @@ from tests.domain.packing.problems import (
     pool,
 )
 from treenail.domain.model import labels
+from treenail.domain.model.blockers import Block
 from treenail.domain.model.pods import LabelSelector, PodAffinityTerm, PodSpec, TopologySpread
 from treenail.domain.model.requirements import Operator
 from treenail.domain.packing.consolidation.consolidation_plan import Action, ConsolidationPlan
@@ -174,6 +175,33 @@ def test_no_running_pod_goes_to_a_node_that_is_not_to_receive_any() -> None:
     nodes = (node("a", "m5.large", *pods("a", 1)), node("b", "m5.large", *pods("b", 1, asking("500m"))))
     cluster = Cluster(nodes=nodes, offers=(ON_DEMAND,), staying=frozenset({"b"}))
     assert not any(move.nominations for move in repack(cluster.problem(not_receiving=frozenset({"b"}))).moves)
+
+
+def test_a_patient_node_waits_until_others_may_receive_its_pods_and_is_not_replaced() -> None:
+    nodes = tuple(node(name, "m5.2xlarge", *pods(name, 1, asking("500m"))) for name in ("a", "b", "c"))
+    cluster = Cluster(nodes=nodes, offers=(ON_DEMAND,), staying=frozenset({"c"}))
+    now = cluster.problem(not_receiving=frozenset({"b", "c"}))
+    alone = replace(now, candidates=tuple(one for one in now.candidates if one.name == "a"))
+    patient = replace(alone, candidates=(replace(alone.candidates[0], patient=True),))
+
+    assert repack(alone).moves[0].claims
+    plan = repack(patient)
+
+    assert plan.moves == ()
+    assert [one.why.block for one in plan.staying] == [Block.RECEIVERS_WINDOW]
+    assert removed(repack(replace(patient, not_receiving=frozenset()))) == ["a"]
+
+
+def test_a_patient_node_is_replaced_where_no_node_would_have_room_for_its_pods() -> None:
+    full = node("b", "m5.large", *pods("b", 1, asking("1500m")))
+    nodes = node("a", "m5.2xlarge", *pods("a", 1, asking("1"))), full
+    problem = Cluster(nodes=nodes, offers=(ON_DEMAND,), staying=frozenset({"b"})).problem(
+        not_receiving=frozenset({"b"})
+    )
+    patient = replace(problem, candidates=tuple(replace(one, patient=True) for one in problem.candidates))
+
+    assert repack(patient).moves == repack(problem).moves
+    assert repack(patient).moves[0].claims
 
 
 def test_no_more_nodes_go_than_budgets_allow_unless_the_whole_plan_is_wanted() -> None:
