@@ -76,4 +76,6 @@ def resolve(
         overhead=overhead_of(market.record, capacity, node),
         offerings=market.offerings(node, spot_prices),
         exotic=market.record.exotic,
+        specialised=market.record.specialised,
+        baseline=market.record.baseline,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.resources import files
 from typing import Final, TypeAlias
@@ -12,6 +13,24 @@ _DATA: Final = files("treenail.adapters.ec2") / "data"
 TYPES_FILE: Final = "instance-types.json"
 PRICES_FILE: Final = "prices.json"
 VOLUME_PRICES_FILE: Final = "volume-prices.json"
+# hpc* is for tightly coupled clusters: their interfaces are made for EFA, the bandwidth to EBS is that of a
+# small instance, one zone sells them, and all sizes of a family cost the same. f* has FPGAs, vt* chips for
+# video, and EC2 lists neither among GPUs and accelerators.
+_SPECIALISED: Final = ("hpc", "f1", "f2", "vt")
+# The share of each vCPU that burstable instances may use all the time, by size, as EC2's user guide gives it
+# (baseline utilization per vCPU), which gives none for t1. What is used beyond costs surplus credits, or is
+# throttled.
+_BURSTABLE: Final = re.compile(r"t[0-9][a-z]*")
+_BASELINES: Final = {
+    "nano": 0.05,
+    "micro": 0.1,
+    "small": 0.2,
+    "medium": 0.2,
+    "large": 0.3,
+    "xlarge": 0.4,
+    "2xlarge": 0.4,
+}
+_BASELINES_T2: Final = {**_BASELINES, "xlarge": 0.225, "2xlarge": 0.17}
 # From how much on each unit costs how many US dollars a month.
 Tiers: TypeAlias = tuple[tuple[float, float], ...]
 
@@ -76,6 +95,20 @@ class TypeRecord(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
     def exotic(self) -> bool:
         """Whether it is bare metal or has GPUs or accelerators."""
         return "metal" in self.name or bool(self.gpus or self.accelerators)
+
+    @property
+    def specialised(self) -> bool:
+        """Whether it is for high-performance computing, or has FPGAs or chips for video."""
+        return self.family.startswith(_SPECIALISED)
+
+    @property
+    def baseline(self) -> int | None:
+        """The CPU that it may use all the time, in millicores; None where that is all of it, or not known."""
+        if not _BURSTABLE.fullmatch(self.family):
+            return None
+        size = self.name.partition(".")[2]
+        share = _BASELINES_T2.get(size) if self.family == "t2" else _BASELINES.get(size)
+        return None if share is None else round(self.cpus * 1000 * share)
 
 
 class Sale(msgspec.Struct, array_like=True, frozen=True):

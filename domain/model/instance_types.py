@@ -69,7 +69,9 @@ class InstanceType:
 
     `requirements` define every label a node of the type would have; labels it lacks are DoesNotExist;
     zone and capacity type list what is offered. `allocatable` is capacity less overhead. An `exotic` type
-    is bare metal or has chips beside the CPU: nobody wants one who did not ask for it.
+    is bare metal or has chips beside the CPU: nobody wants one who did not ask for it. A `specialised` one is
+    made for one kind of work: nobody wants one who did not name it. A burstable type may use only its
+    `baseline` (millicores) of CPU all the time; of others it is None.
     """
 
     name: str
@@ -78,6 +80,8 @@ class InstanceType:
     overhead: Overhead = Overhead()
     offerings: tuple[Offering, ...] = ()
     exotic: bool = False
+    specialised: bool = False
+    baseline: int | None = None
     allocatable: Resources = field(init=False)
 
     def __post_init__(self) -> None:

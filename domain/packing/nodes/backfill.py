@@ -112,8 +112,11 @@ def _same_node(
     # With minValues, a narrower option has less usable room.
     if narrowed is None or (narrowed is not planned_node.option and narrowed.min_values is not None):
         return None
-    rows = (narrowed.types == planned_node.option.types[planned_node.row]).nonzero()[0]
+    own = planned_node.option.types[planned_node.row]
+    if not narrowed.as_roomy(planned_node.option, own):
+        return None
+    rows = (narrowed.types == own).nonzero()[0]
     # The price may have risen by narrowing, where the cheapest offering is not allowed any more.
-    if not len(rows) or narrowed.prices[rows[0]] > planned_node.price:
+    if narrowed.prices[rows[0]] > planned_node.price:
         return None
     return narrowed, int(rows[0])

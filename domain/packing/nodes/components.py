@@ -65,7 +65,8 @@ class Component:
         # prices differ.
         templates = {f.template.index: f.template for i in held for f in self.reach[i]}
         requests = np.array([self.pod_groups[i].requests for i in held])
-        room = np.vstack([template.room for template in templates.values()])
+        reached = {f.index: f for i in held for f in self.reach[i]}
+        room = np.vstack([_room(template, reached.values()) for template in templates.values()])
         # Prices are looked up once for each different reach, for hundreds of groups share a few.
         of_reach = IdentityMap(partial(_prices, list(templates.values())))
         prices = np.array([of_reach[self.reach[i]] for i in held])
@@ -113,6 +114,19 @@ def _mask(members: Sequence[int], size: int) -> Bools:
     mask: Bools = np.zeros(size, dtype=np.bool_)
     mask[members] = True
     return mask
+
+
+def _room(template: NodeTemplate, reached: Iterable[NodeOption]) -> Floats:
+    """Return what pods get of each type of a template, as one of those of its options that give them most."""
+    options = [option for option in reached if option.template is template]
+    steady = frozenset[int]().union(*(option.aside.at_baseline for option in options))
+    if not steady:
+        return template.room
+    whole = (option.rows - option.aside.at_baseline for option in options)
+    at = sorted(steady.difference(*whole))
+    room = template.room.copy()
+    room[at] = template.steady_room[at]
+    return room
 
 
 def _prices(templates: Sequence[NodeTemplate], reach: Sequence[NodeOption]) -> Floats:

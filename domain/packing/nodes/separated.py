@@ -299,13 +299,14 @@ class SeparatedPods:
             if both is not None and both is not node.option:
                 # With minValues the room of a type shrinks as the option narrows: it might not hold what is
                 # on it.
-                both = both if both.min_values is None and node.type in both.types else None
+                same = both.min_values is None and both.as_roomy(node.option, node.type)
+                both = both if same else None
             node.met[option.index] = both
         return node.met[option.index]
 
     def _planned_nodes(self, nodes: Sequence[_OpenNode], free: Floats) -> list[PlannedNode]:
         """Return the nodes, alike ones as copies, each of the cheapest type for what it holds."""
-        rooms: Floats = np.array([node.option.template.room[node.type] for node in nodes])
+        rooms: Floats = np.array([node.option.whole_of(node.type) for node in nodes])
         loads = rooms - free
         planned_nodes: dict[tuple[object, ...], PlannedNode] = {}
         for node, load, row in zip(nodes, loads, self._cheapest(nodes, loads), strict=True):

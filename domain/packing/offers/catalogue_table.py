@@ -10,7 +10,8 @@ import numpy as np
 
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.requirements import Requirements
-from treenail.domain.packing.arrays.arrays import Axis, Floats
+from treenail.domain.model.resources import CPU
+from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats
 from treenail.domain.packing.arrays.lazy import Lazy
 from treenail.domain.packing.identity import Same
 from treenail.domain.packing.offers.masks import Offers, TypeMasks
@@ -31,7 +32,12 @@ class CatalogueTable:
         # By identity, as the catalogue itself. One whose prices are new has the labels of the one before.
         self.masks = _masks_of(tuple(Same(one.requirements) for one in types))
         self.offers = Offers(types)
-        self._rooms: dict[tuple[str, ...], Floats] = {}
+        self._rooms: dict[tuple[tuple[str, ...], bool], Floats] = {}
+        self.burstable: Bools = np.array([one.baseline is not None for one in types], dtype=np.bool_)
+        self.specialised: Bools = np.array([one.specialised for one in types], dtype=np.bool_)
+        self.exotic: Bools = np.array([one.exotic for one in types], dtype=np.bool_)
+        # Whether each type is none of these.
+        self.ordinary: Bools = ~(self.burstable | self.specialised | self.exotic)
         self._kept: dict[Hashable, Any] = {}
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -48,18 +54,31 @@ class CatalogueTable:
             del self._kept[next(iter(self._kept))]
         return known
 
-    def room(self, axis: Axis) -> Floats:
-        """Return what is allocatable of each type (T, R), daemons not counted."""
+    def room(self, axis: Axis, *, steady: bool = False) -> Floats:
+        """Return what is allocatable of each type (T, R), daemons not counted.
+
+        `steady` is without the CPU that a burstable type may not use all the time.
+        """
         # By the names of the resources: decisions about the same ones share their arrays.
-        known = self._rooms.get(axis.names)
+        known = self._rooms.get((axis.names, steady))
         if known is None:
             names, amounts = self._allocatable
             known = np.zeros((len(self.types), len(axis.names)))
             for column, name in enumerate(axis.names):
                 if name in names:
                     known[:, column] = amounts[names[name]]
-            self._rooms[axis.names] = known
+                if name == CPU and steady:
+                    known[:, column] -= self._passing
+            self._rooms[axis.names, steady] = known
         return known
+
+    @Lazy
+    def _passing(self) -> Floats:
+        """How many millicores each type may not use all the time (T)."""
+        return np.array(
+            [0 if t.baseline is None else t.capacity.get(CPU, 0) - t.baseline for t in self.types],
+            dtype=np.float64,
+        )
 
     @Lazy
     def _allocatable(self) -> tuple[Mapping[str, int], Floats]:

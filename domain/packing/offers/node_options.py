@@ -16,6 +16,8 @@ from treenail.domain.model.taints import untolerated
 from treenail.domain.packing.arrays.arrays import Bools, Floats, Indices, holds, maximal_rows, unequalled
 from treenail.domain.packing.arrays.lazy import Lazy
 from treenail.domain.packing.offers.min_values import MinValues
+from treenail.domain.packing.offers.replaceable_types import set_aside
+from treenail.domain.packing.offers.set_aside import NOTHING_ASIDE, SetAside
 from treenail.domain.packing.offers.templates import NodeTemplate, NodeTemplates
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.terms import ports_conflict
@@ -33,7 +35,8 @@ class NodeOption:
     meets the requirements, `room` (U, R) what pods get of each, `capacity` (U, L) what each counts
     with against limits. `index` numbers options in the order they came up, `choices` is how many
     offerings a node may be bought as: the more, the more flexible. `taken` are host ports that must be free,
-    so types on which daemons take them are out. `min_values` is what minValues asks for, where it does.
+    so types on which daemons take them are out. `min_values` is what minValues asks for, where it does;
+    `aside` which types do not count, or not in full, since ordinary ones have as much room.
     """
 
     index: int
@@ -45,6 +48,7 @@ class NodeOption:
     choices: int
     taken: tuple[HostPort, ...] = ()
     min_values: MinValues | None = None
+    aside: SetAside = NOTHING_ASIDE
 
     @Lazy
     def costs(self) -> Floats:
@@ -58,7 +62,23 @@ class NodeOption:
     @Lazy
     def whole(self) -> Floats:
         """What pods would get of each type (U, R) if no other had to do as well."""
-        return self.template.room[self.types]
+        whole = self.template.room[self.types]
+        if self.aside.at_baseline:
+            steady = self.aside.counting_baseline(self.types)
+            whole[steady] = self.template.steady_room[self.types[steady]]
+        return whole
+
+    def whole_of(self, type_row: int) -> Floats:
+        """Return what pods would get (R) of a type, by its row in the template."""
+        steady = type_row in self.aside.at_baseline
+        room: Floats = (self.template.steady_room if steady else self.template.room)[type_row]
+        return room
+
+    def as_roomy(self, other: NodeOption, type_row: int) -> bool:
+        """Return whether a type, by its row in the template, is there with as much room as in `other`."""
+        if type_row not in self.types:
+            return False
+        return (type_row in self.aside.at_baseline) == (type_row in other.aside.at_baseline)
 
     @Lazy
     def rows(self) -> frozenset[int]:
@@ -164,7 +184,7 @@ class NodeOptions:
         self._min_values = min_values
         self._by_demand: dict[tuple[int, Demand], NodeOption | None] = {}
         self._by_requirements: dict[
-            tuple[int, Requirements, Requirements, tuple[HostPort, ...]], NodeOption | None
+            tuple[int, Requirements, Requirements, tuple[HostPort, ...], SetAside | None], NodeOption | None
         ] = {}
         self._meets: dict[tuple[int, int], NodeOption | None] = {}
         self._count = 0
@@ -205,8 +225,13 @@ class NodeOptions:
             met = None
             if may_meet(one, other):
                 requirements = one.requirements.with_(other.requirements)
+                # What is set aside stays so: a meeting only ever narrows.
                 met = self._option(
-                    one.template, requirements, one.present.with_(other.present), one.taken + other.taken
+                    one.template,
+                    requirements,
+                    one.present.with_(other.present),
+                    one.taken + other.taken,
+                    one.aside.joined(other.aside),
                 )
             # Meeting is symmetric, and None is an answer worth keeping.
             self._meets[key] = self._meets[(other.index, one.index)] = met
@@ -231,15 +256,16 @@ class NodeOptions:
         requirements: Requirements,
         present: Requirements,
         ports: tuple[HostPort, ...],
+        aside: SetAside | None = None,
     ) -> NodeOption | None:
         taken = (
             tuple(sorted({daemon for daemon in template.ports if _conflict(daemon, ports)})) if ports else ()
         )
         # By value, once for each demand: two demands that narrow a pool to the same nodes share their arrays.
-        key = (template.index, requirements, present, taken)
+        key = (template.index, requirements, present, taken, aside)
         known = self._by_requirements.get(key)
         if known is None and key not in self._by_requirements:
-            known = self._by_requirements[key] = self._narrowed(template, requirements, present, taken)
+            known = self._by_requirements[key] = self._narrowed(template, requirements, present, taken, aside)
         return known
 
     def _narrowed(
@@ -248,6 +274,7 @@ class NodeOptions:
         requirements: Requirements,
         present: Requirements,
         taken: tuple[HostPort, ...],
+        aside: SetAside | None,
     ) -> NodeOption | None:
         table = template.table
         usable = _usable(template, requirements, present, taken)
@@ -255,6 +282,9 @@ class NodeOptions:
         # Rows are sorted by price here, once: everywhere else "the first that holds" means "the cheapest that
         # holds".
         types = cheapest.order[usable[cheapest.order]]
+        if aside is None:
+            aside = set_aside(template, requirements, types)
+        types = aside.without_left_out(types)
         if not len(types):
             return None
         least = None
@@ -276,6 +306,7 @@ class NodeOptions:
             int(np.add.reduce(cheapest.counts[types])),
             taken,
             least,
+            aside,
         )
 
 

@@ -17,6 +17,7 @@ from treenail.domain.model.taints import Taint
 from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats, holds
 from treenail.domain.packing.offers.catalogue_table import CatalogueTable, table_of
 from treenail.domain.packing.offers.daemons import daemon_load, daemon_ports, read_daemons
+from treenail.domain.packing.offers.set_aside import SetAside
 from treenail.domain.packing.problem import PoolOffer
 
 # Under this a template of reserved capacity counts the nodes that fit its reservation.
@@ -42,8 +43,10 @@ class _TemplateArrays:
     admitted: Bools
     daemons: Floats
     room: Floats
+    steady_room: Floats
     usable: Bools
     ports: dict[HostPort, Bools]
+    asides: dict[tuple[bytes, bytes, bool, bool], SetAside]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,11 +54,12 @@ class NodeTemplate:
     """A pool as new nodes come from it, over its T types.
 
     `admitted` (T) are the types its requirements allow. `daemons` (T, R) is what daemons take of each,
-    `room` (T, R) what is left: negative where they do not even fit themselves. `usable` (T) are the types
-    admitted on which they fit. `limited` names the
-    resources whose limits so many pods might reach; `capacity` (T, L) is what each type counts with there.
-    `ports` are the host ports that daemons take, and on which types (T). `overhead_cost` ($/h)
-    is what a node costs beside its price and its volumes.
+    `room` (T, R) what is left: negative where they do not even fit themselves. `steady_room` (T, R) is the
+    same where of burstable types only the baseline of CPU counts. `usable` (T) are the types admitted on
+    which they fit. `limited` names the resources whose limits so many pods might reach; `capacity` (T, L) is
+    what each type counts with there. `ports` are the host ports that daemons take, and on which types (T).
+    `asides` is what was found to be set aside, by what was asked. `overhead_cost` ($/h) is what a node costs
+    beside its price and its volumes.
     """
 
     index: int
@@ -65,10 +69,12 @@ class NodeTemplate:
     admitted: Bools
     daemons: Floats
     room: Floats
+    steady_room: Floats
     usable: Bools
     limited: tuple[str, ...]
     capacity: Floats
     ports: dict[HostPort, Bools]
+    asides: dict[tuple[bytes, bytes, bool, bool], SetAside]
     overhead_cost: float
 
     @property
@@ -144,10 +150,12 @@ class NodeTemplates:
             admitted=made.admitted,
             daemons=made.daemons,
             room=made.room,
+            steady_room=made.steady_room,
             usable=made.usable,
             limited=limited,
             capacity=capacity,
             ports=made.ports,
+            asides=made.asides,
             overhead_cost=offer.pool.overhead_cost(self._overhead_cost),
         )
 
@@ -167,7 +175,8 @@ def _template_arrays(asked: _Asked, table: CatalogueTable, axis: Axis) -> _Templ
     # Negative room in any resource: not even the daemons fit, and no node of this type would ever be ready.
     usable = admitted & holds(room, np.zeros_like(room))
     ports = daemon_ports(daemons, asked.taints, asked.requirements, table.masks, len(room))
-    return _TemplateArrays(admitted, load, room, usable, ports)
+    steady_room = table.room(axis, steady=True) - load if table.burstable.any() else room
+    return _TemplateArrays(admitted, load, room, steady_room, usable, ports, {})
 
 
 def _limits(offer: PoolOffer, table: CatalogueTable, pods: float) -> tuple[tuple[str, ...], Floats]:

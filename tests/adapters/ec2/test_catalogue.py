@@ -6,7 +6,7 @@ import pytest
 
 from tests.adapters.ec2.node_classes import MIB, device, instance_type, node_class, record
 from treenail.adapters.ec2.catalogue import Catalogue
-from treenail.adapters.ec2.records import RegionRecord, Sale
+from treenail.adapters.ec2.records import RegionRecord, Sale, shipped_types
 from treenail.domain.model import labels
 from treenail.domain.model.instance_types import InstanceType, Offering
 from treenail.domain.model.node_classes import DEFAULT_KUBELET, AmiFamily, Kubelet
@@ -193,6 +193,35 @@ def test_volumes_and_families_are_not_mixed_up() -> None:
 )
 def test_bare_metal_and_types_with_chips_are_marked_exotic(name: str, exotic: bool) -> None:  # noqa: FBT001
     assert instance_type(name).exotic is exotic
+
+
+@pytest.mark.parametrize(
+    ("name", "specialised"),
+    [("m5.large", False), ("hpc7g.4xlarge", True), ("f2.6xlarge", True), ("vt1.3xlarge", True)],
+)
+def test_types_for_one_kind_of_work_are_marked_specialised(name: str, specialised: bool) -> None:  # noqa: FBT001
+    assert instance_type(name).specialised is specialised
+
+
+@pytest.mark.parametrize(
+    ("name", "baseline"),
+    [
+        ("m5.large", None),
+        ("trn1.2xlarge", None),
+        ("t2.nano", 50),
+        ("t2.xlarge", 900),
+        ("t3.micro", 200),
+        ("t3a.large", 600),
+        ("t4g.medium", 400),
+        ("t4g.2xlarge", 3200),
+    ],
+)
+def test_burstable_types_have_their_baseline_of_cpu(name: str, baseline: int | None) -> None:
+    assert instance_type(name).baseline == baseline
+
+
+def test_every_burstable_type_that_is_shipped_has_a_baseline() -> None:
+    assert all(one.baseline for one in shipped_types() if one.name[0] == "t" and one.name[1].isdigit())
 
 
 def test_memory_learned_from_nodes_replaces_the_estimate_of_that_type_alone() -> None:

@@ -15,7 +15,7 @@ def test_the_table_in_the_documentation_is_what_comes_of_it_now() -> None:
 
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_an_everyday_workload_gets_no_dearer_nodes_than_first_fits_nor_many_more(name: str) -> None:
-    ours, classic = (decided(WORKLOADS[name], packing) for packing in Packing)
+    ours, classic = (decided(name, packing) for packing in Packing)
 
     assert sum(len(claim.pods) for claim in ours.claims) == sum(len(claim.pods) for claim in classic.claims)
     assert ours.cost <= classic.cost + 1e-9
