@@ -13,6 +13,7 @@ from treenail.domain.cluster.consolidating import (
     ConsolidationPlanned,
     ConsolidationPostponed,
     ConsolidationWanted,
+    MoveWithdrawn,
 )
 from treenail.domain.cluster.planning import Consolidation
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
@@ -53,7 +54,9 @@ class _Look:
     """Private timer tick: something may be gained by now."""
 
 
-ConsolidatorInbox: TypeAlias = ConsolidationPostponed | ConsolidationPlanned | DisruptionRefused | _Look
+ConsolidatorInbox: TypeAlias = (
+    ConsolidationPostponed | ConsolidationPlanned | DisruptionRefused | MoveWithdrawn | _Look
+)
 
 
 class Consolidator(DomainActor[ConsolidatorInbox]):
@@ -76,7 +79,7 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
         self._cluster = cluster
         self._writer = writer
         self._acting = rules.acting
-        self._proposed = ProposedMoves()
+        self._proposed = ProposedMoves(runtime.dice.uniform)
         self._told = ToldLately(runtime.timers.monotonic, seconds=_TOLD_SECONDS)
         self._cancelled = 0
         self._fruitless: tuple[object, datetime] | None = None
@@ -99,6 +102,9 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
                 self._take(message)
             case DisruptionRefused():
                 self._refused(message)
+            case MoveWithdrawn():
+                if message.bought:
+                    self._proposed.withdraw(message.names, self._timers.now())
             case _:
                 assert_never(message)
 

@@ -11,6 +11,7 @@ from cachetools import LRUCache, TLRUCache, TTLCache
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.cluster.planning import PackRequested, SnapshotTaken
 from treenail.domain.cluster.refused_pods import MoreToBuy
+from treenail.domain.launch.capacity_pauses import CapacityPauses
 from treenail.domain.launch.launching import CapacityRanOut, LaunchFailed
 from treenail.domain.launch.unavailable_offerings import UNAVAILABLE_SECONDS, unavailable_offerings
 from treenail.domain.model.catalogue_keys import CatalogueKey, OfferingKey, catalogue_key, sell_alike
@@ -63,7 +64,8 @@ SelectorInbox: TypeAlias = (
 class NodePoolSelector(DomainActor[SelectorInbox]):
     """Join a snapshot with what its pools can buy, the heaviest pool first.
 
-    Owns the catalogues by node class and the offerings that ran out (kept from use for three minutes).
+    Owns the catalogues by node class and the offerings that ran out (kept from use for three minutes, and
+    from consolidation for longer each time).
     Tells the packer `PackRequested`, the reporter what the cloud says of every node class, and of which
     pools nothing can be bought, and the cluster state `MoreToBuy`.
     """
@@ -92,6 +94,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             _MOST_CATALOGUES, _FAILURE_SECONDS, timer=clock
         )
         self._ran_out = unavailable_offerings(clock)
+        self._pauses = CapacityPauses(runtime.dice.uniform)
         self._back_at: deque[float] = deque()
         self._sold = LRUCache[tuple[NodeClassRef, Kubelet], tuple[InstanceType, ...]](_MOST_CATALOGUES)
         self._broken = BrokenClasses()
@@ -112,6 +115,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             case CapacityRanOut():
                 for offering in message.offerings:
                     self._ran_out[offering] = True
+                self._pauses.ran_out(message.offerings, self._timers.monotonic())
                 self._back_at.append(self._timers.monotonic() + UNAVAILABLE_SECONDS)
                 self._await_return()
             case _BackAgain():
@@ -182,6 +186,8 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         not_ready: list[Refusal] = []
         missing = False
         ran_out, now = frozenset(self._ran_out), self._timers.monotonic()
+        if taken.consolidation is not None:
+            ran_out |= self._pauses.paused(now)
         for pool in taken.snapshot.pools:
             node_class = taken.snapshot.node_classes.get(str(pool.node_class))
             problem = _unready(pool, node_class) or self._broken.problem(pool.node_class, now)
@@ -217,7 +223,8 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         )
         on_offer = (one for offer in offers for one in offer.instance_types)
         nothing = nothing_to_buy(pool, on_offer, strict=self._strict)
-        if nothing is not None:
+        # What consolidation leaves alone pods that wait may have.
+        if nothing is not None and taken.consolidation is None:
             self._reporter.tell(nothing)
         return offers
 

@@ -28,7 +28,7 @@ class ConsolidationMoves:
     """The part of the cluster state that serves the Consolidator, and follows the moves it proposed.
 
     Owns the moves under way. Tells the `selector` of snapshots for a pass, the `consolidator` why there is
-    none, and the `termination` which nodes stay after all.
+    none, and it and the `termination` which nodes stay after all.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class ConsolidationMoves:
         rules: ConsolidationRules,
         *,
         selector: Ref[SnapshotTaken],
-        consolidator: Ref[ConsolidationPostponed],
+        consolidator: Ref[ConsolidationPostponed | MoveWithdrawn],
         termination: Ref[MoveWithdrawn],
     ) -> None:
         self._runtime = runtime
@@ -132,7 +132,9 @@ class ConsolidationMoves:
             of_move = decision_labels(Cause.UNDERUTILIZED, len(move.nodes), bought=len(move.claims))
             for name in nodes:
                 self._model.unmark(name)
-            self._termination.tell(MoveWithdrawn(names=nodes, why=why))
+            withdrawn = MoveWithdrawn(names=nodes, why=why, bought=len(move.claims))
+            self._termination.tell(withdrawn)
+            self._consolidator.tell(withdrawn)
             self._runtime.telemetry.count(metrics.DISRUPTION_QUEUE_FAILURES.name, **of_move)
             self._runtime.telemetry.record(withdrawn_span(move, nodes, why, now))
         self._tell_made(names, now)

@@ -64,7 +64,7 @@ class Subscribers:
     listener: Ref[NoticeSettled]
     recorder: Ref[PodsMoved]
     trial: Ref[PoolsSeen] | None = None
-    consolidator: Ref[ConsolidationPostponed] | None = None
+    consolidator: Ref[ConsolidationPostponed | MoveWithdrawn] | None = None
     early_binder: Ref[NodeChanged] | None = None
     node_repairer: Ref[NodeChanged] | None = None
     disruptor: Callable[[str], Ref[DisruptorHears]]

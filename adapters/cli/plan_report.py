@@ -71,6 +71,7 @@ def _move(move: PreviewedMove) -> dict[str, object]:
         "saves": round(move.saves, _PLACES),
         "costs": round(move.costs, _PLACES),
         "reason": move.reason,
+        "backTo": list(move.back_to),
     }
 
 
@@ -124,7 +125,7 @@ def _moves(moves: Sequence[PreviewedMove]) -> Table:
             f"{move.saves:.4f}",
             f"{move.saves * _HOURS_A_MONTH:.0f}",
             f"{move.costs:.3f}",
-            move.reason,
+            f"{move.reason}, back to {named(move.back_to)}" if move.back_to else move.reason,
         )
     return table
 

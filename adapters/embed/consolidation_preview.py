@@ -26,7 +26,7 @@ class PreviewedMove:
     """Nodes that go together, by name, and where their pods go, by namespace/name.
 
     `places` are existing nodes by pod; each of `claims` is a node to buy, with its pods. `saves` is in $/h,
-    `costs` what the move costs once, in dollars.
+    `costs` what the move costs once, in dollars. A return goes `back_to` pools of higher weight.
     """
 
     nodes: tuple[str, ...]
@@ -35,6 +35,7 @@ class PreviewedMove:
     costs: float = 0.0
     places: Mapping[str, str] = field(default_factory=dict)
     claims: tuple[tuple[PlannedClaim, tuple[str, ...]], ...] = ()
+    back_to: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +161,7 @@ class _Preview:
             costs=move_dollars(removed, sum(claim.price + claim.surcharge for claim in move.claims)),
             places={keys[uid]: self._named(name) for uid, name in move.nominations.items()},
             claims=tuple((claim, tuple(keys[uid] for uid in claim.pods)) for claim in move.claims),
+            back_to=move.back_to,
         )
 
     def _blocked(self, name: str, why: Blocker, would_save: float) -> BlockedNode:

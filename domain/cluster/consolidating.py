@@ -44,7 +44,11 @@ class ConsolidationPlanned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveWithdrawn:
-    """These nodes, by name, stay after all: what was to take their pods will not, or costs too much."""
+    """These nodes, by name, stay after all: what was to take their pods will not, or costs too much.
+
+    `bought` is for how many claims the move had asked.
+    """
 
     names: tuple[str, ...]
     why: str
+    bought: int = 0

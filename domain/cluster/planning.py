@@ -109,7 +109,8 @@ class PlanDecided:
 
     Of a consolidation move, `removed` are the nodes that go, `saves` is what the cluster costs less by it,
     $/h, `costs` what making it does, $ once, and `origins` what its claims are to say of that. It holds once
-    the decisions `after` are made.
+    the decisions `after` are made. A return to the pools `back_to`, of higher
+    weight, may cost `premium` ($/h) more than planned.
     """
 
     decision: Decision
@@ -123,6 +124,8 @@ class PlanDecided:
     costs: float = 0.0
     origins: tuple[Origin, ...] = ()
     after: tuple[str, ...] = ()
+    back_to: tuple[str, ...] = ()
+    premium: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,12 @@ from treenail.domain.packing.consolidation.consolidation_problem import PoolTerm
 def terms_of(pool: NodePool, *, payback: timedelta | None = None) -> PoolTerms:
     """Return what a pool itself says; `payback` is that of pools that say none, None for any saving."""
     own = pool.payback if pool.payback is not None else payback
-    return PoolTerms(policy=pool.disruption.policy, payback=own)
+    return PoolTerms(
+        policy=pool.disruption.policy,
+        payback=own,
+        weight=pool.weight,
+        return_premium=pool.return_premium,
+    )
 
 
 def pool_terms(

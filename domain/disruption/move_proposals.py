@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from math import fsum
@@ -13,6 +13,7 @@ from treenail.domain.cluster.consolidating import ConsolidationPlanned
 from treenail.domain.cluster.planning import PlanDecided
 from treenail.domain.disruption.disruption import DisruptionProposed
 from treenail.domain.disruption.move_validity import move_id
+from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.causes import Cause
 from treenail.domain.packing.consolidation.consolidation_plan import Move
 from treenail.domain.packing.consolidation.worth import move_dollars
@@ -20,6 +21,7 @@ from treenail.domain.packing.plan import PackingPlan
 
 _FIRST_PAUSE: Final = timedelta(seconds=10)
 _LAST_PAUSE: Final = timedelta(minutes=10)
+_WITHDRAWN: Final = Backoff(first=120.0, longest=3600.0, jitter=0.2)
 # What becomes of a proposal is known within this time.
 _SETTLED_WITHIN: Final = timedelta(minutes=1)
 
@@ -49,6 +51,8 @@ def proposal_of(found: ConsolidationPlanned, index: int, move: Move) -> Disrupti
         saves=move.saves,
         costs=move_dollars(removed, whole_cost),
         after=tuple(move_id(found.decision.id, number) for number in move.after),
+        back_to=move.back_to,
+        premium=move.premium,
     )
     return DisruptionProposed(
         pool="", candidates=move.removed, cause=Cause.UNDERUTILIZED, together=True, planned=planned
@@ -58,12 +62,16 @@ def proposal_of(found: ConsolidationPlanned, index: int, move: Move) -> Disrupti
 class ProposedMoves:
     """The nodes of moves that were proposed, and before when none of them is proposed again. Mutable.
 
-    One that was refused is proposed again after 10 s, 20... ten minutes.
+    One that was refused is proposed again after 10 s, 20... ten minutes; one that began and whose
+    replacements did not come, or too dear, after two minutes, four... an hour. `uniform` draws between two
+    bounds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, uniform: Callable[[float, float], float]) -> None:
+        self._uniform = uniform
         self._not_before: dict[str, datetime] = {}
         self._refusals: dict[str, int] = {}
+        self._withdrawals: dict[str, int] = {}
 
     def due(self, moves: Iterable[Move], now: datetime) -> Iterator[tuple[int, Move]]:
         """Yield the moves that may be proposed now, each with its number."""
@@ -83,11 +91,18 @@ class ProposedMoves:
             self._refusals[name] = tries + 1
             self._not_before[name] = now + min(_FIRST_PAUSE * (1 << min(tries, 10)), _LAST_PAUSE)
 
+    def withdraw(self, names: Collection[str], now: datetime) -> None:
+        """Take in that a move of these began and did not work out: that costs a launch, and a cordon."""
+        failures = max((self._withdrawals.get(name, 0) for name in names), default=0) + 1
+        pause = timedelta(seconds=self._uniform(*_WITHDRAWN.bounds(failures)))
+        self._withdrawals |= dict.fromkeys(names, failures)
+        self._not_before |= dict.fromkeys(names, now + pause)
+
     def next_due(self, now: datetime) -> datetime | None:
         """Return when the next node may be proposed that may not be proposed now."""
         return min((at for at in self._not_before.values() if at > now), default=None)
 
     def _forget_old(self, now: datetime) -> None:
         for name in [name for name, at in self._not_before.items() if at < now - _LAST_PAUSE]:
-            del self._not_before[name]
-            self._refusals.pop(name, None)
+            for known in (self._not_before, self._refusals, self._withdrawals):
+                known.pop(name, None)

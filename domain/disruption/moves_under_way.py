@@ -16,16 +16,17 @@ from treenail.domain.model.nodes import NodeView
 # A move goes on where replacements are dearer than planned, as long as this share of its saving is left.
 _KEPT_SAVING: Final = 0.5
 _NO_PLACE: Final = "not all pods of the node have other places"
-_DEARER: Final = (
-    "replacement costs {actual:.4f} $/h in place of {planned:.4f}, and the move was to save {saves:.4f}"
-)
+_DEARER: Final = "replacement costs {actual:.4f} $/h in place of {planned:.4f}, and {terms}"
+_SAVES: Final = "the move was to save {saves:.4f}"
+_RETURNS: Final = "the return to NodePool {pools} may cost no more than {premium:.4f} beyond that"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveUnderWay:
     """Nodes that go, by name, and the claims made for their pods, each with its planned price in $/h.
 
-    `pools` are those of the nodes, one for each. `saves` is what was planned, $/h.
+    `pools` are those of the nodes, one for each. `saves` is what was planned, $/h. Together the claims may
+    come up dearer by `spare` ($/h), by the `terms` said.
     """
 
     decision: Decision
@@ -34,6 +35,8 @@ class MoveUnderWay:
     pools: tuple[str, ...]
     claims: tuple[tuple[str, float], ...]
     saves: float
+    spare: float
+    terms: str
 
 
 class MovesUnderWay:
@@ -53,6 +56,10 @@ class MovesUnderWay:
         views = tuple(nodes)
         planned = decided.plan.claims
         claims = tuple((claim.name, planned[index].price) for index, claim in enumerate(committed.claims))
+        terms, spare = _SAVES.format(saves=decided.saves), decided.saves * (1 - _KEPT_SAVING)
+        if decided.back_to:
+            pools, spare = ", ".join(decided.back_to), decided.premium
+            terms = _RETURNS.format(pools=pools, premium=spare)
         move = MoveUnderWay(
             decision=decided.decision,
             began_at=now,
@@ -60,6 +67,8 @@ class MovesUnderWay:
             pools=tuple(view.pool for view in views),
             claims=claims,
             saves=decided.saves,
+            spare=spare,
+            terms=terms,
         )
         self._moves[decided.decision.id] = move
         for name in (*move.nodes, *(name for name, _ in claims)):
@@ -126,8 +135,8 @@ class MovesUnderWay:
         if any(pod.reschedulable and self._model.promises.of(pod.uid) is None for pod in pods):
             return _NO_PLACE
         dearer, planned = self._dearer(move), sum(price for _, price in move.claims)
-        if dearer > move.saves * (1 - _KEPT_SAVING):
-            return _DEARER.format(actual=planned + dearer, planned=planned, saves=move.saves)
+        if dearer > move.spare:
+            return _DEARER.format(actual=planned + dearer, planned=planned, terms=move.terms)
         return None
 
     def _price(self, name: str, planned: float) -> float:

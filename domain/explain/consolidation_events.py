@@ -34,7 +34,7 @@ def _staying(one: StayingNode, reason: str, about: About) -> Iterator[ClusterEve
 
 def candidate(move: Move, about: About) -> Iterator[ClusterEvent]:
     """Yield, for the nodes of a move that was found, what it is."""
-    message = f"Consolidation candidate: {_command(move)} (savings: ${move.saves:.2f})"
+    message = f"Consolidation candidate: {_command(move)} {_gain(move)}"
     yield from _of_nodes(move, about, "ConsolidationCandidate", message)
 
 
@@ -49,7 +49,7 @@ def approved(move: Move, score: BalancedScore, about: About) -> Iterator[Cluster
 
 def rejected(move: Move, about: About, why: Blocker) -> Iterator[ClusterEvent]:
     """Yield, for the nodes of a move that is not made now, why."""
-    message = f"Consolidation rejected: {_command(move)}, reason: {why.sentence} (savings: ${move.saves:.2f})"
+    message = f"Consolidation rejected: {_command(move)}, reason: {why.sentence} {_gain(move)}"
     yield from _of_nodes(move, about, "ConsolidationRejected", message)
 
 
@@ -59,6 +59,11 @@ def _command(move: Move) -> str:
         return f"{move.action.value}: [{nodes}]"
     plural = "replacement" if len(move.claims) == 1 else "replacements"
     return f"{move.action.value}: [{nodes}] -> [{len(move.claims)} {plural}]"
+
+
+def _gain(move: Move) -> str:
+    back = f", back to NodePool {', '.join(move.back_to)}" if move.back_to else ""
+    return f"(savings: ${move.saves:.2f}{back})"
 
 
 def _of_nodes(move: Move, about: About, reason: str, message: str) -> Iterator[ClusterEvent]:

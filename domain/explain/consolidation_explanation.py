@@ -46,6 +46,7 @@ def explain_consolidation(model: ClusterModel, view: NodeView, now: datetime) ->
                 "Consolidation may give it up where its pods have places that cost less (`treenail plan` "
                 f"looks for them): that would save {saved}.",
             )
+            yield from _weight(model, view)
     for staying in found.staying:
         if staying.name != view.name:
             continue
@@ -56,6 +57,20 @@ def explain_consolidation(model: ClusterModel, view: NodeView, now: datetime) ->
                 _ABOUT,
                 f"Consolidation leaves it: {blocker.sentence}. Without that, its going would save {saved}.",
             )
+
+
+def _weight(model: ClusterModel, view: NodeView) -> Iterator[Statement]:
+    """Yield to which pools a node may return for the sake of weight, where its pool asks for that."""
+    own = model.objects.pools.get(view.pool)
+    if own is None or own.return_premium is None:
+        return
+    heavier = sorted(pool.name for pool in model.objects.pools.values() if pool.weight > own.weight)
+    if heavier:
+        yield Statement(
+            _ABOUT,
+            f"Its pods may also go back to a pool of higher weight ({', '.join(heavier)}), where that costs "
+            f"at most {own.return_premium:.0%} more ({labels.RETURN}).",
+        )
 
 
 def _at_most(dollars: float, *, known: bool) -> str:

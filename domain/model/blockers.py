@@ -149,6 +149,21 @@ class Block(Enum):
     )
 
     # --- prices and settings
+    RETURN_DEAR = (
+        _KIND.NODE_POOL,
+        "No cheaper node, and a return to higher weight would cost over {detail} more (NodePool {name})",
+        "a return to a pool of higher weight costs more than the pool allows",
+    )
+    RETURN_RECENT = (
+        _KIND.NODE,
+        "No cheaper node, and it came in place of another too lately to return to a pool of higher weight",
+        _RECENT,
+    )
+    AWAY = (
+        _KIND.PRICE,
+        "No cheaper node but of NodePool {name}, from which pods return to this pool",
+        _NONE_CHEAPER,
+    )
     PRICE_UNKNOWN = _KIND.PRICE, "the price of its offering is not known", "its price is not known"
     NONE_CHEAPER = _KIND.PRICE, "Can't replace with a cheaper node", _NONE_CHEAPER
     FEW_CHEAPER = (

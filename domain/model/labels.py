@@ -66,6 +66,8 @@ INSTANCE_PROFILE: Final = AWS + "instance-profile-name"
 NODE_OVERHEAD_COST: Final = "treenail.sh/node-overhead-cost"
 # On a pool: within which time a consolidation of its nodes must have saved what it costs.
 PAYBACK: Final = "treenail.sh/payback"
+# On a pool: by how much more its nodes may be replaced with nodes of a pool of higher weight, such as 20%.
+RETURN: Final = "treenail.sh/return"
 MADE_EARLY: Final = "treenail.sh/made-early"
 EXCLUDE_FROM_LOAD_BALANCERS: Final = "node.kubernetes.io/exclude-from-external-load-balancers"
 # Since when a node is empty, in the old API.

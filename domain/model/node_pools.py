@@ -84,8 +84,9 @@ class NodePool:
     `nodes` counts nodes. `requirements` are the template's own; `template_requirements` adds its labels.
     `node_overhead_cost` ($/h) is what each node costs beside its price and its volumes, None where the pool
     does not say. `payback` is the time within which a consolidation must have saved what it costs,
-    None where the pool does not say. One that is `static` is to have a number of nodes of its own, whatever
-    pods wait.
+    None where the pool does not say. `return_premium` is the share by which it may cost more to replace its
+    nodes with those of a pool of higher weight, None where that is not done. One that is `static` is to have
+    a number of nodes of its own, whatever pods wait.
     """
 
     name: str
@@ -105,6 +106,7 @@ class NodePool:
     termination_grace_period: timedelta | None = None
     node_overhead_cost: float | None = None
     payback: timedelta | None = None
+    return_premium: float | None = None
     deleting: bool = False
     static: bool = False
     # Fields the manifest sets that are accepted though not acted on, by path, for the warning.

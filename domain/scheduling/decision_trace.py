@@ -94,6 +94,7 @@ def _moved(decided: PlanDecided) -> dict[str, Attribute]:
         "treenail.cost_before_usd_hour": round(after + decided.saves, 6),
         "treenail.cost_after_usd_hour": round(after, 6),
         "treenail.saves_usd_hour": round(decided.saves, 6),
+        **({"treenail.back_to": decided.back_to} if decided.back_to else {}),
     }
 
 

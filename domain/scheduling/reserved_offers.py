@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from treenail.domain.model import labels
 from treenail.domain.model.catalogue_keys import OfferingKey, mark_unavailable
@@ -14,6 +15,9 @@ from treenail.domain.model.reservations import Reservation
 from treenail.domain.model.reserved_claims import InReservations
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.problem import PoolOffer
+
+# What is left for pods that wait, and for consolidation, for which more has run out.
+_KEPT: Final = 2
 
 
 @dataclass(slots=True)
@@ -27,8 +31,7 @@ class Stock:
 
     types: tuple[InstanceType, ...]
     reserved: tuple[InstanceType, ...] = ()
-    _ran_out: frozenset[OfferingKey] = field(default=frozenset(), compare=False)
-    _left: tuple[InstanceType, ...] | None = field(default=None, compare=False)
+    _left: dict[frozenset[OfferingKey], tuple[InstanceType, ...]] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, types: tuple[InstanceType, ...]) -> Stock:
@@ -60,9 +63,11 @@ class Stock:
         return tuple(replace(offer, volume_cost=volume_cost) for offer in (*reserved, others))
 
     def _without(self, ran_out: frozenset[OfferingKey]) -> tuple[InstanceType, ...]:
-        if self._left is None or ran_out != self._ran_out:
-            self._ran_out, self._left = ran_out, mark_unavailable(self.types, ran_out)
-        return self._left
+        left = self._left.pop(ran_out, None)
+        self._left[ran_out] = mark_unavailable(self.types, ran_out) if left is None else left
+        if len(self._left) > _KEPT:
+            del self._left[next(iter(self._left))]
+        return self._left[ran_out]
 
     def _reserved_offers(
         self,

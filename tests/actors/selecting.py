@@ -9,7 +9,7 @@ from tests.actors.troubles import StubCloud
 from tests.builders import START, decision, instance_type, node_class, node_pool, resources
 from tests.probes import Probe
 from treenail.actors.node_pool_selector import NodePoolSelector
-from treenail.domain.cluster.planning import PackRequested, Snapshot, SnapshotTaken
+from treenail.domain.cluster.planning import Consolidation, PackRequested, Snapshot, SnapshotTaken
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
 
@@ -35,7 +35,13 @@ class Selecting(Stage):
             )
         )
 
-    def take(self, *pools: NodePool, of_class: NodeClass | None = None, seconds: float = 1) -> None:
+    def take(
+        self,
+        *pools: NodePool,
+        of_class: NodeClass | None = None,
+        seconds: float = 1,
+        consolidation: Consolidation | None = None,
+    ) -> None:
         """Take a snapshot with these pools, of one node class (none, where its name is empty)."""
         classes = {CLASS: of_class or node_class()}
         if of_class is not None and not of_class.ref.name:
@@ -50,7 +56,7 @@ class Selecting(Stage):
             daemons=(),
             limits_left={"limited": resources(cpu=3)},
         )
-        self.selector.tell(SnapshotTaken(decision=decision(), snapshot=snapshot))
+        self.selector.tell(SnapshotTaken(decision=decision(), snapshot=snapshot, consolidation=consolidation))
         self.run(seconds)
 
     def requests(self) -> list[PackRequested]:

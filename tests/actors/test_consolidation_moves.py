@@ -81,10 +81,11 @@ class Consolidated(Knowing):
         planned = decided(snapshot, nominations={"p1": "c2"}, name=name)
         self.allow(replace(planned, after=after), "c1")
 
-    def replace(self) -> NodeClaim:
+    def replace(self, *, back_to: tuple[str, ...] = (), premium: float = 0.0) -> NodeClaim:
         """Replace c1 with a node that is bought for 0.10 $/h, to save 0.20; return its claim."""
         snapshot = self.model.snapshot(START, movable=("c1", "c2"))
-        self.allow(decided(snapshot, planned_claim("p1"), name="pass-0"), "c1")
+        planned = decided(snapshot, planned_claim("p1"), name="pass-0")
+        self.allow(replace(planned, back_to=back_to, premium=premium), "c1")
         (claim,) = self.launcher.of(PlanCommitted)[-1].claims
         return claim
 
@@ -281,3 +282,14 @@ def test_a_node_that_is_deleted_already_does_not_come_back_when_a_place_is_lost(
 
     assert stage.withdrawn() == []
     assert stage.going("c1")
+
+
+def test_a_return_may_cost_as_much_more_as_was_said_and_no_more() -> None:
+    for price, withdrawn in ((0.14, []), (0.16, [("c1",)])):
+        stage = Consolidated()
+        bought = stage.replace(back_to=("heavy",), premium=0.05)
+
+        stage.see(stage.launched(bought, price))
+
+        assert stage.withdrawn() == withdrawn
+        assert [one.bought for one in stage.consolidator.of(MoveWithdrawn)] == [1 for _ in withdrawn]

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.actors.consolidating import FIRST, SECOND, Consolidating, looked_at
-from treenail.domain.cluster.consolidating import (
-    ConsolidationWanted,
-)
+from treenail.domain.cluster.consolidating import ConsolidationWanted, MoveWithdrawn
 from treenail.domain.cluster.planning import Consolidation
 from treenail.domain.disruption.disruption import DisruptionProposed, DisruptionRefused
 from treenail.domain.model.blockers import Block
@@ -372,3 +372,26 @@ def test_of_a_large_cluster_no_more_than_a_hundred_nodes_are_told_of_at_a_time()
             )
         )
         assert len(stage.events("DisruptionBlocked")) == told
+
+
+def test_a_move_whose_replacements_did_not_come_waits_longer_than_one_that_was_not_made() -> None:
+    stage = Consolidating()
+    stage.asked()
+    stage.answer(SECOND)
+    stage.actor.tell(MoveWithdrawn(names=SECOND.removed, why="no capacity", bought=1))
+    began = stage.seconds
+
+    while len(stage.proposed()) == 1:
+        stage.asked()
+        stage.answer(SECOND)
+
+    assert 0.8 * 120 <= stage.seconds - began <= 120 + 10
+
+
+def test_where_a_move_goes_back_to_is_told_with_what_it_saves() -> None:
+    stage = Consolidating()
+    stage.asked()
+    stage.answer(replace(SECOND, back_to=("heavy",), saves=-0.02))
+
+    ((_, message),) = stage.events("ConsolidationCandidate")
+    assert message.endswith("(savings: $-0.02, back to NodePool heavy)")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.actors.selecting import CLASS, LARGE, Selecting
 from tests.builders import DEFAULT_CLASS, at, decision, node_class, node_pool, resources
-from treenail.domain.cluster.planning import PackRequested
+from treenail.domain.cluster.planning import Consolidation, PackRequested
 from treenail.domain.cluster.refused_pods import MoreToBuy
 from treenail.domain.launch.launching import CapacityRanOut, LaunchFailed
 from treenail.domain.model import labels
@@ -107,6 +107,21 @@ def test_what_ran_out_is_not_offered_for_three_minutes() -> None:
     assert len(available(stage.only().offers[0])) == 3
     stage.run(1)
     stage.take()
+
+    assert len(available(stage.only().offers[0])) == 4
+
+
+def test_what_ran_out_is_not_offered_to_consolidation_for_ten_minutes() -> None:
+    stage = Selecting()
+    stage.selector.tell(CapacityRanOut(offerings=((labels.SPOT, "m5.large", "a"),)))
+
+    stage.run(300)
+    stage.take()
+    assert len(available(stage.only().offers[0])) == 4
+    stage.take(consolidation=Consolidation(candidates=()))
+    assert len(available(stage.only().offers[0])) == 3
+    stage.run(300)
+    stage.take(consolidation=Consolidation(candidates=()))
 
     assert len(available(stage.only().offers[0])) == 4
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -65,6 +66,7 @@ class PoolTemplate:
             disruption=disruption,
             node_overhead_cost=_overhead_cost(self.meta.annotations),
             payback=_payback(self.meta.annotations),
+            return_premium=_return_premium(self.meta.annotations),
             deleting=self.meta.deletion_timestamp is not None,
             not_acted_on=(*not_acted_on, *self.requirements.not_acted_on),
         )
@@ -114,6 +116,19 @@ def _payback(annotations: Mapping[str, str]) -> timedelta | None:
         return time_span(written)
     except ValueError as error:
         raise FieldError(f"metadata.annotations[{labels.PAYBACK}]", f"{quoted(written)} {error}") from None
+
+
+def _return_premium(annotations: Mapping[str, str]) -> float | None:
+    """Return by which share a return to a pool of higher weight may cost more, None where there is none."""
+    written = annotations.get(labels.RETURN)
+    if written is None:
+        return None
+    found = re.fullmatch(r"(\d\d?|100)%", written, re.ASCII)
+    if found is None:
+        raise FieldError(
+            f"metadata.annotations[{labels.RETURN}]", f"{quoted(written)} is not a percentage from 0% to 100%"
+        )
+    return int(found[1]) / 100
 
 
 def limits_of(quantities: PlainQuantities | None, at: str) -> Resources | None:

@@ -25,6 +25,8 @@ class Move:
     costs less afterwards, $/h, volumes and overhead counted. `disruption` is what it costs to move the pods:
     1 for each node, what each pod costs to evict, and 1 for each preference that a pod loses. `after` are the
     earlier moves, by number, that must be made before: pods of this one are placed by where theirs go.
+    A return is made for the weight of the pools it goes `back_to`, whatever it saves: what is bought may cost
+    `premium` ($/h) more than planned.
     """
 
     removed: tuple[str, ...]
@@ -33,6 +35,8 @@ class Move:
     saves: float = 0.0
     disruption: float = 0.0
     after: tuple[int, ...] = ()
+    back_to: tuple[str, ...] = ()
+    premium: float = 0.0
 
     @property
     def action(self) -> Action:

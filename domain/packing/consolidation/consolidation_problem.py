@@ -52,7 +52,9 @@ class PoolTerms:
 
     `payback` is the time within which a move must have earned what it costs, None where any saving will do.
     `cost` ($/h) and `disruption` are the sums over all nodes of the pool, which Balanced compares with.
-    `allowed` is how many of its nodes budgets let go now, None for no limit.
+    `allowed` is how many of its nodes budgets let go now, None for no limit. `return_premium` is the share by
+    which nodes of a pool of more than its `weight` may cost more that take their place, None where nodes do
+    not go for the sake of weight.
     """
 
     policy: ConsolidationPolicy = ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED
@@ -60,6 +62,8 @@ class PoolTerms:
     cost: float = 0.0
     disruption: float = 0.0
     allowed: int | None = None
+    weight: int = 0
+    return_premium: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

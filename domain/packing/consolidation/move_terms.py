@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from treenail.domain.model.blockers import Block, Blocker
@@ -12,6 +13,7 @@ from treenail.domain.packing.consolidation.consolidation_plan import Move
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, ConsolidationProblem
 from treenail.domain.packing.consolidation.price_filter import cheaper_than
 from treenail.domain.packing.consolidation.rearrangement import Trial
+from treenail.domain.packing.consolidation.returns import Returns
 from treenail.domain.packing.consolidation.same_type import without_same_type
 from treenail.domain.packing.consolidation.spot_to_spot import concerns, spot_to_spot
 from treenail.domain.packing.consolidation.worth import objection_to
@@ -27,6 +29,7 @@ class MoveTerms:
         self._problem = problem
         self._offers = problem.problem.offers
         self._settings = problem.problem.settings
+        self._returns = Returns(problem)
         self._gone: Counter[str] = Counter()
         self._bought: dict[str, Resources] = {}
 
@@ -45,29 +48,60 @@ class MoveTerms:
         """Count nodes that go against the budgets of their pools."""
         self._gone.update(candidates[name].pool for name in names)
 
+    def most(self, some: Sequence[CandidateNode]) -> float:
+        """Return what nodes may cost at most that these are replaced with, $/h."""
+        return self._returns.most(some) or sum(one.cost for one in some)
+
     def move(self, some: tuple[CandidateNode, ...], trial: Trial) -> Move | Blocker:
         """Return the move that a trial with places for all pods makes, or why it is not made."""
+        away = self._returns.away(some, trial.claims)
+        if away is not None:
+            return away
+        made = self._saving(some, trial)
+        most = self._returns.most(some)
+        if isinstance(made, Move) or most is None or not self._returns.heavier(some, trial.claims):
+            return made
+        return self._return(some, trial, most)
+
+    def _saving(self, some: tuple[CandidateNode, ...], trial: Trial) -> Move | Blocker:
+        """Return the move as one that saves, or why it is not worth it."""
         claims = self._cheaper(some, trial.claims)
         if isinstance(claims, Blocker):
             return claims
-        new_cost = sum(claim.price + claim.surcharge for claim in claims)
+        new_cost = _cost_of(claims)
         saves = sum(one.cost for one in some) - new_cost
         objection = objection_to(some, saves=saves, new_cost=new_cost, terms=self._problem.terms)
-        if objection is not None:
-            return objection
-        limited = self._over_limits(claims)
-        if limited is not None:
-            return limited
-        for claim in claims:
-            self._bought[claim.pool] = self._bought.get(claim.pool, NOTHING).plus(claim.largest)
+        return objection or self._limited(self._move(some, trial, claims))
+
+    def _return(self, some: tuple[CandidateNode, ...], trial: Trial, most: float) -> Move | Blocker:
+        """Return the move as one back to pools of higher weight for `most` $/h, or why it is not made."""
+        if any(one.least_saving > 0 for one in some):
+            return Block.RETURN_RECENT.by()
+        claims = self._within(most, trial.claims, self._priced)
+        if isinstance(claims, Blocker):
+            return self._returns.too_dear(some)
+        made = self._move(some, trial, claims)
+        pools = tuple(sorted({claim.pool for claim in claims}))
+        return self._limited(replace(made, back_to=pools, premium=max(0.0, most - _cost_of(claims))))
+
+    def _move(self, some: tuple[CandidateNode, ...], trial: Trial, claims: tuple[PlannedClaim, ...]) -> Move:
         return Move(
             removed=trial.removed,
             nominations=trial.nominations,
             claims=claims,
-            saves=saves,
+            saves=sum(one.cost for one in some) - _cost_of(claims),
             # A preference that a pod loses counts like the eviction of an ordinary pod.
             disruption=sum(one.disruption for one in some) + trial.lost,
         )
+
+    def _limited(self, made: Move) -> Move | Blocker:
+        """Return a move, counted against the limits of pools, or which of these it is over."""
+        limited = self._over_limits(made.claims)
+        if limited is not None:
+            return limited
+        for claim in made.claims:
+            self._bought[claim.pool] = self._bought.get(claim.pool, NOTHING).plus(claim.largest)
+        return made
 
     def _cheaper(
         self, some: tuple[CandidateNode, ...], claims: tuple[PlannedClaim, ...]
@@ -77,12 +111,25 @@ class MoveTerms:
             return ()
         if any(one.price is None for one in some):
             return UNKNOWN_PRICE
-        slack = sum(one.cost for one in some) - sum(claim.price + claim.surcharge for claim in claims)
+        alone = len(claims) == 1
+        return self._within(
+            sum(one.cost for one in some),
+            claims,
+            lambda claim, most: self._narrowed(some, claim, most, alone=alone),
+        )
+
+    def _within(
+        self,
+        most: float,
+        claims: tuple[PlannedClaim, ...],
+        narrow: Callable[[PlannedClaim, float], PlannedClaim | Blocker],
+    ) -> tuple[PlannedClaim, ...] | Blocker:
+        """Return the claims narrowed so that together they never cost as much as `most` ($/h)."""
+        # What is left below that is shared out.
+        slack = most - _cost_of(claims)
         narrowed: list[PlannedClaim] = []
         for claim in claims:
-            # What the whole move saves is shared out: together they never cost as much as what they replace.
-            most = claim.price + claim.surcharge + slack / len(claims)
-            one = self._narrowed(some, claim, most, alone=len(claims) == 1)
+            one = narrow(claim, claim.price + claim.surcharge + slack / len(claims))
             if isinstance(one, Blocker):
                 return one
             narrowed.append(one)
@@ -96,10 +143,13 @@ class MoveTerms:
             allowed = self._problem.spot_to_spot
             found = spot_to_spot(some, claim, self._offers, most, allowed=allowed, min_values=rules)
         else:
-            found = cheaper_than(claim, self._offers, most, rules)
+            found = self._priced(claim, most)
         if isinstance(found, Blocker) or len(some) == 1 or not alone:
             return found
         return without_same_type(some, found, self._offers, rules)
+
+    def _priced(self, claim: PlannedClaim, most: float) -> PlannedClaim | Blocker:
+        return cheaper_than(claim, self._offers, most, self._settings.min_values)
 
     def _over_limits(self, claims: Sequence[PlannedClaim]) -> Blocker | None:
         """Return why limits of pools forbid these beside those of other moves, None where they do not."""
@@ -112,3 +162,8 @@ class MoveTerms:
             if limits is not None and any(bought[pool].get(name, 0) > most for name, most in limits.items()):
                 return Block.LIMITS.by(pool)
         return None
+
+
+def _cost_of(claims: Sequence[PlannedClaim]) -> float:
+    """Return what claims cost at least, $/h."""
+    return sum(claim.price + claim.surcharge for claim in claims)

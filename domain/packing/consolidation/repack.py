@@ -197,8 +197,7 @@ class _Repack:
                 self._stays(name, Block.RECEIVES.by())
 
     def _could_cost_less(self, some: Sequence[CandidateNode], uids: Iterable[str]) -> bool:
-        cost = sum(one.cost for one in some)
-        return self._bound.of(self._cluster.load(uids)) < cost * (1 - _WORTH_PLANNING)
+        return self._bound.of(self._cluster.load(uids)) < self._terms.most(some) * (1 - _WORTH_PLANNING)
 
     def _excess(self, one: CandidateNode) -> float:
         """Return what a node costs beyond what nodes for its pods would cost at least, $/h."""

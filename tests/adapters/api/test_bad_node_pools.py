@@ -110,6 +110,14 @@ NODE_POOLS = {
             " longer than 0, such as 30m or 2h"
         ),
     ),
+    "return without a percent sign": (
+        annotated("return", "20"),
+        'metadata.annotations[treenail.sh/return]: "20" is not a percentage from 0% to 100%',
+    ),
+    "return for too much": (
+        annotated("return", "101%"),
+        'metadata.annotations[treenail.sh/return]: "101%" is not a percentage from 0% to 100%',
+    ),
     "static pool with a weight": (
         node_pool_tree(replicas=3, weight=5),
         "spec.weight: cannot stand beside spec.replicas",

@@ -109,6 +109,13 @@ def test_pools_of_every_generation_may_say_when_a_consolidation_must_have_paid_b
         assert read({**tree, "metadata": {"name": "default"}}, NodePool).payback is None
 
 
+def test_pools_of_every_generation_may_say_by_how_much_a_return_to_a_heavier_pool_may_cost_more() -> None:
+    said = {"name": "default", "annotations": {labels.RETURN: "20%"}}
+    for tree in (node_pool_tree(), provisioner_tree()):
+        assert read({**tree, "metadata": said}, NodePool).return_premium == 0.2
+        assert read({**tree, "metadata": {"name": "default"}}, NodePool).return_premium is None
+
+
 def test_nodes_expire_unless_they_never_should() -> None:
     never, later = pool({"expireAfter": "Never"}), pool({"expireAfter": "360h"})
 

@@ -26,7 +26,7 @@ from tests.adapters.cli.consolidated_manifests import (
     pool,
 )
 from tests.adapters.kubernetes.scripted import Reply, ScriptedServer
-from tests.scenarios.manifests import KEPT, Manifest, changed, node_class, node_pool, text
+from tests.scenarios.manifests import KEPT, Manifest, changed, need, node_class, node_pool, text
 from treenail.adapters.kubernetes.resources import KWOK_NODE_CLASS, NODE, NODE_CLAIM, NODE_POOL, POD
 
 UNDERUSED = str(EXAMPLES / "006-underused.yaml")
@@ -72,6 +72,22 @@ def test_a_large_node_with_a_small_pod_is_replaced_by_what_costs_less(planned: A
     assert ZONE in bought["zones"]
     assert LARGE not in bought["instanceTypes"]
     assert move["saves"] == pytest.approx(PRICES[LARGE] - bought["price"], abs=1e-5)
+
+
+def test_a_node_goes_back_to_a_heavier_pool_for_the_price_that_its_own_pool_allows(planned: Any) -> None:
+    heavy = pool("heavy")
+    heavy["spec"]["weight"] = 10
+    heavy["spec"]["template"]["spec"]["requirements"].append(need("node.kubernetes.io/instance-type", SMALL))
+    light = pool()
+    there = node("a"), pod("p", "a", "3500m")
+    assert planned(cluster(*there, heavy, default=light))["moves"] == []
+
+    light["metadata"]["annotations"] = {"treenail.sh/return": "0%"}
+    (move,) = planned(cluster(*there, heavy, default=light))["moves"]
+
+    assert move["backTo"] == ["heavy"]
+    assert [bought["nodePool"] for bought in move["replacements"]] == ["heavy"]
+    assert move["saves"] == 0
 
 
 def test_an_empty_node_goes_first_and_takes_no_pods(planned: Any) -> None:

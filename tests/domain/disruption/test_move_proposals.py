@@ -26,18 +26,18 @@ def due(proposed: ProposedMoves, seconds: float, *moves: Move) -> list[int]:
 
 
 def refused_at(*seconds: float) -> ProposedMoves:
-    proposed = ProposedMoves()
+    proposed = ProposedMoves(max)
     for one in seconds:
         proposed.refuse(("c1",), at(one))
     return proposed
 
 
 def test_moves_of_which_nothing_is_known_may_be_proposed() -> None:
-    assert due(ProposedMoves(), 0) == [0, 1]
+    assert due(ProposedMoves(max), 0) == [0, 1]
 
 
 def test_what_is_proposed_is_not_proposed_again_within_a_minute() -> None:
-    proposed = ProposedMoves()
+    proposed = ProposedMoves(max)
 
     proposed.propose(BOTH.removed, START)
 
@@ -53,7 +53,7 @@ def test_a_refused_move_is_not_proposed_again_at_once() -> None:
 
 
 def test_a_move_is_refused_with_any_one_of_its_nodes() -> None:
-    proposed = ProposedMoves()
+    proposed = ProposedMoves(max)
 
     proposed.refuse(("c2",), START)
 
@@ -62,7 +62,7 @@ def test_a_move_is_refused_with_any_one_of_its_nodes() -> None:
 
 
 def test_a_refusal_ends_the_minute_in_which_nothing_was_heard_of_a_proposal() -> None:
-    proposed = ProposedMoves()
+    proposed = ProposedMoves(max)
     proposed.propose(BOTH.removed, START)
 
     proposed.refuse(BOTH.removed, at(1))
@@ -71,7 +71,7 @@ def test_a_refusal_ends_the_minute_in_which_nothing_was_heard_of_a_proposal() ->
 
 
 def test_the_pause_doubles_with_each_refusal_up_to_ten_minutes() -> None:
-    proposed, now, pauses = ProposedMoves(), START, []
+    proposed, now, pauses = ProposedMoves(max), START, []
     for _ in range(20):
         proposed.refuse(("c1",), now)
         again = proposed.next_due(now)
@@ -116,7 +116,7 @@ def test_the_next_one_is_due_when_the_first_of_them_is() -> None:
 def test_after_whatever_refusals_a_move_waits_ten_seconds_at_least_and_ten_minutes_at_most(
     waits: Sequence[float],
 ) -> None:
-    proposed, now = ProposedMoves(), START
+    proposed, now = ProposedMoves(max), START
     for wait in waits:
         now += timedelta(seconds=wait)
         list(proposed.due((BOTH,), now))
@@ -189,3 +189,17 @@ def test_the_moves_of_a_pass_are_known_by_its_name_and_their_number() -> None:
 
     assert planned.decision.id == "pass-3"
     assert planned.after == ("pass-0", "pass-2")
+
+
+def test_a_move_that_did_not_work_out_is_made_again_after_two_minutes_and_then_up_to_an_hour() -> None:
+    proposed, now, pauses = ProposedMoves(max), START, []
+    for _ in range(8):
+        proposed.propose(BOTH.removed, now)
+        proposed.withdraw(BOTH.removed, now)
+        again = proposed.next_due(now)
+        assert again is not None
+        pauses.append((again - now).total_seconds())
+        now = again
+        assert list(proposed.due((BOTH,), now)) == [(0, BOTH)]
+
+    assert pauses == [120, 240, 480, 960, 1920, 3600, 3600, 3600]

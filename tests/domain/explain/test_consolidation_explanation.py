@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.builders import START, at
 from tests.domain.disruption.consolidating import its_claim, its_node, its_pod, known, pool
 from treenail.domain.cluster.cluster_facts import ClusterObject
@@ -27,6 +29,19 @@ def test_a_node_that_may_go_says_what_that_saves_at_most() -> None:
 
     assert says.startswith("Consolidation may give it up where its pods have places that cost less")
     assert says.endswith("that would save at most $0.1000/h ($73 a month).")
+
+
+def test_a_node_whose_pool_lets_it_return_says_where_to_and_for_how_much() -> None:
+    light = replace(pool(), resource_version=9, return_premium=0.2)
+    heavy = replace(pool(), name="heavy", weight=10)
+
+    _, back = said(its_pod(), light, heavy)
+
+    assert back == (
+        "Its pods may also go back to a pool of higher weight (heavy), where that costs at most 20% more "
+        "(treenail.sh/return)."
+    )
+    assert len(said(its_pod(), light)) == 1
 
 
 def test_each_blocker_is_named_with_what_its_going_would_save() -> None:

@@ -225,7 +225,8 @@ def preferences(rehearsed: Rehearsed) -> None:
 def back_to_the_heavier_pool(rehearsed: Rehearsed) -> float:
     """The preferred pool has no capacity for an hour (k#1829). The share: nodes of it five hours later."""
     heavy = pool("heavy", families=("m5",), weight=50, sizes=("xlarge",))
-    light = pool("light", families=("c5",), sizes=("xlarge",))
+    back = {"treenail.sh/return": "20%"}
+    light = pool("light", families=("c5",), sizes=("xlarge",), annotations=back)
     for zone in ZONES:
         rehearsed.rehearsal.run_out("m5.xlarge", zone)
     _starts(rehearsed, heavy, light, *[deployment(f"app-{n}", 3, cpu="1500m") for n in range(3)])
