@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from tests.domain.packing.consolidation.clusters import Cluster, Standing
 from tests.domain.packing.problems import (
     asking,
     first_fit,
@@ -23,6 +24,7 @@ from treenail.domain.model import labels
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.pods import PodSpec
 from treenail.domain.model.requirements import Operator, Requirement
+from treenail.domain.packing.consolidation.repack import repack
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
@@ -140,6 +142,24 @@ def test_min_values_find_the_types_with_chips_that_they_need() -> None:
     two = replace(Requirement.of(labels.INSTANCE_TYPE, Operator.EXISTS), min_values=2)
 
     assert set(bought(asking(1), two, types=(M5, METAL))) == {"m5.large", "m5.metal"}
+
+
+def replaced_by(of: InstanceType, cpu: str) -> list[tuple[str, ...]]:
+    """Return the types that replace a node of one type with a pod on it."""
+    there = Standing(name="n", type=of, pods=pods("web", 1, asking(cpu)))
+    on_demand = offer(pool("default", is_in(labels.CAPACITY_TYPE, labels.ON_DEMAND)), types=ALL)
+    plan = repack(Cluster(nodes=(there,), offers=(on_demand,)).problem())
+    return [claim.instance_types for move in plan.moves for claim in move.claims]
+
+
+def test_consolidation_replaces_a_node_by_a_burstable_one_only_within_the_baseline() -> None:
+    assert replaced_by(M5, "500m") == [("t3.large",)]
+    assert replaced_by(M5, "700m") == []
+
+
+@pytest.mark.parametrize("special", [T3, HPC, METAL, GPU])
+def test_consolidation_leaves_a_node_that_costs_less_than_an_ordinary_one(special: InstanceType) -> None:
+    assert replaced_by(special, "1500m") == []
 
 
 def scattered(seed: int) -> tuple[Problem, Problem]:
