@@ -18,6 +18,7 @@ from treenail.adapters.embed.consolidation_preview import (
 )
 from treenail.adapters.embed.previewed_cluster import PoolBudget
 from treenail.domain.model.blockers import Blocker
+from treenail.domain.model.causes import Cause
 from treenail.domain.model.instants import write_instant
 from treenail.domain.model.labels import CAPACITY_TYPE, ZONE
 from treenail.domain.packing.plan import PlannedClaim
@@ -112,9 +113,12 @@ def _print(console: Console, line: str) -> None:
 
 
 def _moves(moves: Sequence[PreviewedMove]) -> Table:
-    table = Table(
-        "", "nodes that go", "pods", "go to", "saves $/h", "a month", "costs $ once", "as", box=None
-    )
+    # Names are folded on a narrow terminal: half a name is of no use.
+    table = Table("", box=None)
+    table.add_column("nodes that go", overflow="fold", min_width=8)
+    for header in ("pods", "go to", "saves $/h", "a month", "costs $ once"):
+        table.add_column(header, overflow="fold")
+    table.add_column("as", no_wrap=True, min_width=len(Cause.UNDERUTILIZED.value))
     for number, move in enumerate(moves, 1):
         pods = len(move.places) + sum(len(pods) for _, pods in move.claims)
         table.add_row(
@@ -155,7 +159,10 @@ def _blocked(blocked: Sequence[BlockedNode]) -> Table:
         for blocker in node.blockers:
             groups[blocker.group][node.node] = node.without(blocker)
             blame[blocker.group][_blame(blocker)] = None
-    table = Table("nodes that stay", "why", "which", "would save at most $/h", "a month", box=None)
+    table = Table("nodes that stay", "why", box=None)
+    table.add_column("which", overflow="fold")
+    table.add_column("would save at most $/h")
+    table.add_column("a month")
     for group in sorted(groups, key=lambda one: (-sum(groups[one].values()), one)):
         saved = sum(groups[group].values())
         table.add_row(
@@ -200,6 +207,8 @@ def _notes(made: ConsolidationPreview) -> Iterator[str]:
 def _sum(made: ConsolidationPreview) -> str:
     nodes = sum(len(move.nodes) for move in made.moves)
     saves = made.cost_before - made.cost_after
+    if not made.blocked and not nodes:
+        return "nothing to move: there are no nodes"
     if not nodes:
         return f"nothing to move: the nodes cost ${made.cost_before:.4f}/h{_least(made)}"
     return (

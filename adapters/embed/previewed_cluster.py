@@ -11,9 +11,8 @@ from treenail.adapters.embed.simulation import Catalogues
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.planning import Snapshot
 from treenail.domain.disruption.acceptance import budgets_at_present
-from treenail.domain.disruption.consolidation_candidates import consolidation_candidates
-from treenail.domain.disruption.consolidation_terms import pool_terms
-from treenail.domain.disruption.consolidation_windows import consolidatable_at, not_receiving
+from treenail.domain.disruption.consolidation_pass import consolidation_scope
+from treenail.domain.disruption.consolidation_windows import consolidatable_at
 from treenail.domain.disruption.disruption import DisruptionProposed
 from treenail.domain.disruption.move_history import MoveHistory
 from treenail.domain.disruption.node_prices import NodePrices
@@ -24,7 +23,6 @@ from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.packing.consolidation.consolidation_problem import (
     ConsolidationProblem,
-    PoolTerms,
 )
 from treenail.domain.packing.problem import PackingSettings, PoolOffer
 from treenail.domain.scheduling.reserved_offers import Stock
@@ -72,8 +70,10 @@ class PreviewedCluster:
             volume_costs=self._volume_costs,
             overhead_cost=rules.packing.node_overhead_cost,
         )
-        found = consolidation_candidates(model, now, prices=self._prices)
-        self._candidates, self.staying = found.candidates, found.staying
+        self._scope = consolidation_scope(
+            model, MoveHistory(), now, prices=self._prices, payback=rules.payback
+        )
+        self.staying = self._scope.staying
 
     def _read(self, catalogues: Catalogues) -> None:
         for name, pool in sorted(self.model.objects.pools.items()):
@@ -138,23 +138,15 @@ class PreviewedCluster:
 
     def problem(self, going: Collection[str], budgets: Iterable[PoolBudget]) -> ConsolidationProblem:
         """Return the problem that is left once the nodes `going` have gone as empty."""
-        snapshot = self.model.snapshot(self.now, movable=[one.name for one in self._candidates])
-        history = MoveHistory()
-        candidates = tuple(
-            # Nodes that go are among those that do not receive pods: for them nobody waits.
-            replace(
-                one,
-                least_saving=history.least_saving(claim, self.now),
-                patient=one.patient and not going,
-            )
-            for one in self._candidates
-            if (claim := self.views[one.name].claim) is not None
-        )
+        scope = self._scope
+        snapshot = self.model.snapshot(self.now, movable=[one.name for one in scope.candidates])
+        terms = {one.pool: replace(scope.terms[one.pool], allowed=one.underutilized) for one in budgets}
         return ConsolidationProblem(
             problem=snapshot.problem(self._offers(snapshot), self.rules.packing),
-            candidates=candidates,
-            terms=self._terms(budgets),
-            not_receiving=not_receiving(self.model, self.now) | frozenset(going),
+            # Nodes that go are among those that do not receive pods: for them nobody waits.
+            candidates=tuple(replace(one, patient=one.patient and not going) for one in scope.candidates),
+            terms=terms,
+            not_receiving=scope.not_receiving | frozenset(going),
             spot_to_spot=self.rules.spot_to_spot,
             whole=self.rules.whole,
         )
@@ -173,10 +165,6 @@ class PreviewedCluster:
                 volume_cost=self._volume_costs[pool.name],
             )
         )
-
-    def _terms(self, budgets: Iterable[PoolBudget]) -> dict[str, PoolTerms]:
-        terms = pool_terms(self.model, self.now, prices=self._prices, payback=self.rules.payback)
-        return {one.pool: replace(terms[one.pool], allowed=one.underutilized) for one in budgets}
 
     def claims_of(self, names: Iterable[str]) -> tuple[NodeClaim, ...]:
         """Return the claims of nodes, by the names of their views."""

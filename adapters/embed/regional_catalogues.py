@@ -43,18 +43,19 @@ _SIZES: Final = NodeSizing()
 class ClusterMarket:
     """Where the nodes of a cluster are, and what claims say that nodes cost, $/h: spot by type and zone.
 
-    `region` is "" where no zone of EC2 is among `zones`.
+    `region` is "" where no node is in a zone of EC2; zones of nodes that are none are `elsewhere`.
     """
 
     region: str = ""
     zones: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
     on_demand_prices: Mapping[str, float] = field(default_factory=dict)
     spot_prices: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, views: Iterable[NodeView]) -> ClusterMarket:
         """Read the labels and prices of nodes; of several prices of one offering the latest node's counts."""
-        zones: set[str] = set()
+        zones, elsewhere = set[str](), set[str]()
         regions: Counter[str] = Counter()
         on_demand: dict[str, float] = {}
         spot: dict[tuple[str, str], float] = {}
@@ -62,6 +63,7 @@ class ClusterMarket:
             zone, claim = view.labels.get(labels.ZONE, ""), view.claim
             found = _REGION_OF_ZONE.fullmatch(zone)
             if found is None:
+                elsewhere |= {zone} - {""}
                 continue
             zones.add(zone)
             regions[found[1]] += 1
@@ -72,7 +74,13 @@ class ClusterMarket:
             elif price is not None and way == labels.ON_DEMAND:
                 on_demand[name] = price
         region = min(regions, key=lambda name: (-regions[name], name), default="")
-        return cls(region=region, zones=tuple(sorted(zones)), on_demand_prices=on_demand, spot_prices=spot)
+        return cls(
+            region=region,
+            zones=tuple(sorted(zones)),
+            elsewhere=tuple(sorted(elsewhere)),
+            on_demand_prices=on_demand,
+            spot_prices=spot,
+        )
 
 
 def _oldest_first(view: NodeView) -> tuple[datetime, str]:
@@ -102,7 +110,10 @@ class RegionalCatalogues:
         """Return what a region sells of which only prices are known: everything in each of its zones."""
         known = shipped_price_lists().get(self._region)
         if known is None:
-            self.warning = f"no prices of {self._region} are known: those of {_USUAL_REGION} are used"
+            self.warning = (
+                f"no prices of {self._region} are known: those of {_USUAL_REGION} are used, "
+                "but for types whose price a NodeClaim or --price-overrides-file says"
+            )
             known = {
                 sale.instance_type: sale.on_demand_price
                 for sale in shipped_region(_USUAL_REGION).sales
@@ -129,6 +140,11 @@ class RegionalCatalogues:
     def _types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
         if node_class.ref.played:
             return generic_types()
+        if self._market.elsewhere:
+            zones = ", ".join(self._market.elsewhere)
+            self.warning = self.warning or (
+                f"these are no zones of EC2: {zones}; nodes are bought in {self._region}, at its prices"
+            )
         try:
             return self._catalogue.instance_types(
                 node_class,

@@ -36,6 +36,45 @@ class ConsolidationRules:
     node_overhead_cost: float = NODE_OVERHEAD_COST
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsolidationScope:
+    """What of a cluster may be consolidated now, on which terms, and why other nodes stay.
+
+    Budgets of pools are not asked: `terms` leave open how many nodes may go.
+    """
+
+    candidates: tuple[CandidateNode, ...]
+    staying: tuple[StayingNode, ...]
+    terms: Mapping[str, PoolTerms]
+    not_receiving: frozenset[str]
+    events: Mapping[str, str]
+
+
+def consolidation_scope(
+    model: ClusterModel,
+    history: MoveHistory,
+    now: datetime,
+    *,
+    prices: NodePrices,
+    payback: timedelta | None = None,
+) -> ConsolidationScope:
+    """Return what may be consolidated at this revision: what a pass and a preview of it both look at."""
+    found = consolidation_candidates(model, now, prices=prices)
+    claims = model.objects.claims
+    settled = [one for one in found.candidates if not _moving(model, one, now)]
+    of_others = [one for one in found.candidates if one not in settled]
+    moving = (StayingNode(name=one.name, why=Block.MOVING.by()) for one in of_others)
+    return ConsolidationScope(
+        candidates=tuple(
+            replace(one, least_saving=history.least_saving(claims[one.name], now)) for one in settled
+        ),
+        staying=(*found.staying, *moving),
+        terms=pool_terms(model, now, prices=prices, payback=payback),
+        not_receiving=not_receiving(model, now),
+        events=found.events,
+    )
+
+
 def consolidation_pass(
     model: ClusterModel,
     rules: ConsolidationRules,
@@ -46,29 +85,20 @@ def consolidation_pass(
 ) -> Consolidation:
     """Return what may be consolidated at this revision, at the prices that claims were bought for."""
     prices = NodePrices(overhead_cost=rules.node_overhead_cost)
-    found = consolidation_candidates(model, now, prices=prices)
-    claims = model.objects.claims
-    settled = [one for one in found.candidates if not _moving(model, one, now)]
-    moving = [
-        StayingNode(name=one.name, why=Block.MOVING.by()) for one in found.candidates if one not in settled
-    ]
-    candidates = tuple(
-        replace(one, least_saving=history.least_saving(claims[one.name], now)) for one in settled
-    )
-    closed = not_receiving(model, now)
-    terms = _within_budgets(model, pool_terms(model, now, prices=prices, payback=rules.payback), now)
+    scope = consolidation_scope(model, history, now, prices=prices, payback=rules.payback)
+    terms = _within_budgets(model, scope.terms, now)
     return Consolidation(
-        candidates=candidates,
+        candidates=scope.candidates,
         terms=terms,
-        not_receiving=closed,
+        not_receiving=scope.not_receiving,
         spot_to_spot=rules.spot_to_spot,
-        staying=(*found.staying, *moving),
-        events=found.events,
+        staying=scope.staying,
+        events=scope.events,
         about={view.name: of_view(view) for view in model.objects.views()},
         state=(
             model.recent.stamp,
-            tuple((one.name, one.least_saving) for one in candidates),
-            closed,
+            tuple((one.name, one.least_saving) for one in scope.candidates),
+            scope.not_receiving,
             tuple((name, terms[name].allowed) for name in sorted(terms)),
         ),
         urgent_only=urgent_only,

@@ -263,3 +263,18 @@ def served(manifest: Manifest, namespace: str = "") -> Manifest:
     known = {"uid": f"uid-{name}", "resourceVersion": "3", "creationTimestamp": "2026-01-01T00:00:00Z"}
     within = {"namespace": namespace} if namespace else {}
     return {**manifest, "metadata": {**manifest["metadata"], **known, **within}}
+
+
+def test_without_nodes_it_says_so() -> None:
+    ran = treenail("plan", "-f", str(EXAMPLES / "001-inflate.yaml"))
+
+    assert (ran.code, ran.out) == (0, "nothing to move: there are no nodes\n")
+
+
+def test_zones_that_are_not_of_ec2_are_warned_of_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(Path(UNDERUSED).read_text().replace("us-east-1", "rack-1"))
+
+    ran = treenail("plan", "-f", str(file))
+
+    assert "these are no zones of EC2: rack-1a, rack-1b; nodes are bought in us-east-1" in ran.err
