@@ -138,12 +138,7 @@ class ClusterModel:
             case NodeClaim():
                 self._see_claim(self._sight.date(thing, known, now, listed=listed), now)
             case NodePool():
-                before = self.objects.pools.get(thing.name)
-                self.objects.pools[thing.name] = thing
-                if before is None or before.static != thing.static:
-                    self._recorder.nodes_of(thing.name)
-                self.capacity.forget_limit(thing.name)
-                self._recorder.pools(changed=not says_the_same(thing, known))
+                self._see_pool(thing)
             case NodeClass():
                 self.objects.node_classes[str(thing.ref)] = thing
                 self._recorder.pools(changed=not says_the_same(thing, known))
@@ -173,10 +168,7 @@ class ClusterModel:
             case Kind.NODE_CLAIM:
                 self.drop_claim(key)
             case Kind.NODE_POOL:
-                if self.objects.pools.pop(key, None) is not None:
-                    self._recorder.pools()
-                    self._recorder.nodes_of(key)
-                self.capacity.forget_limit(key)
+                self._lose_pool(key)
             case Kind.NODE_CLASS:
                 self._recorder.pools(changed=self.objects.node_classes.pop(key, None) is not None)
             case Kind.DAEMON_SET:
@@ -191,6 +183,20 @@ class ClusterModel:
                 self.objects.workloads[kind].pop(key, None)
             case _:
                 self._storage_changed(self.objects.storage.remove(kind, key))
+
+    def _see_pool(self, pool: NodePool) -> None:
+        known = self.objects.pools.get(pool.name)
+        self.objects.pools[pool.name] = pool
+        if known is None or known.static != pool.static:
+            self._recorder.nodes_of(pool.name)
+        self.capacity.forget_limit(pool.name)
+        self._recorder.pools(changed=not says_the_same(pool, known))
+
+    def _lose_pool(self, name: str) -> None:
+        if self.objects.pools.pop(name, None) is not None:
+            self._recorder.pools()
+            self._recorder.nodes_of(name)
+        self.capacity.forget_limit(name)
 
     def _see_daemon_set(self, daemons: DaemonSet) -> None:
         known = self.objects.daemons.get(daemons.uid)

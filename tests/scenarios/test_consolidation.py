@@ -11,6 +11,7 @@ from treenail.actors.system import SystemSettings
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 from treenail.domain.model.taints import DISRUPTED
+from treenail.domain.telemetry import metrics
 
 SMALL = {"node.kubernetes.io/instance-type": "c5.xlarge"}
 
@@ -90,6 +91,8 @@ def test_a_node_that_is_too_large_is_replaced_by_a_cheaper_one_that_comes_first(
         assert claim.name != old
         assert rehearsal.running() == 1
         assert cost(rehearsal) < before / 4
+        saved = rehearsal.telemetry.counted(metrics.CONSOLIDATION_SAVED.name, nodepool="default")
+        assert saved == pytest.approx(before - cost(rehearsal))
 
 
 def expect_untouched(rehearsal: Rehearsal, claim: str) -> None:
@@ -128,6 +131,13 @@ def test_a_replacement_that_comes_up_too_dear_is_given_back_and_the_node_stays()
         ended = {record.claim: record.cause for record in rehearsal.history()}
         assert sorted(map(str, ended.values())) == ["None", "empty", "underutilized"]
         assert ended[old] == "underutilized"
+        (withdrawn,) = (span for span in rehearsal.telemetry.spans() if span.name == "withdraw")
+        assert withdrawn.error.startswith("replacement costs")
+        # Only the second move counts.
+        launched = {record.claim: record.price for record in rehearsal.history()}
+        (last,) = rehearsal.claims()
+        saved = rehearsal.telemetry.counted(metrics.CONSOLIDATION_SAVED.name, nodepool="default")
+        assert saved == pytest.approx(launched[old] - launched[last.name])
         assert rehearsal.running() == 1
 
 
