@@ -95,6 +95,8 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option of the command)
         spot_to_spot=spot_to_spot,
         whole=whole,
     )
+    if file and context is not None:
+        raise BadInputError("--context names a cluster, --file stands in place of one: give one of the two")
     if file:
         model, sizes, warnings = _of_files(file, now)
     else:

@@ -52,7 +52,7 @@ class BlockedNode:
 
         Where there are several, that is what all of them cost together.
         """
-        return self.would_save if blocker.kind.removable else 0.0
+        return self.would_save if blocker.removable else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -82,6 +82,9 @@ def _not_disruptable(
 ) -> _Why | None:
     """Return why nothing may give a node up of its own will, in Karpenter's order and words."""
     if view.claim is None:
+        named = view.labels.get(labels.NODEPOOL, "")
+        if named and named not in model.objects.pools:
+            return BLOCKED, Block.POOL_MISSING.by(named)
         return _QUIET, Block.UNMANAGED.by()
     if view.node is None:
         return BLOCKED, Block.WITHOUT_NODE.by()

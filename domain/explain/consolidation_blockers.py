@@ -19,7 +19,7 @@ def blockers_of(model: ClusterModel, view: NodeView, first: Blocker, now: dateti
     """
     named = replace(first, name=first.name or view.node_name or view.name)
     found = {(named.kind, named.name): named}
-    if named.kind.removable:
+    if named.removable:
         for one in _of_pods(model, view, now):
             found.setdefault((one.kind, one.name), one)
     return tuple(found.values())

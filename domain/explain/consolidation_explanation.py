@@ -51,7 +51,7 @@ def explain_consolidation(model: ClusterModel, view: NodeView, now: datetime) ->
         if staying.name != view.name:
             continue
         for blocker in blockers_of(model, view, staying.why, now):
-            at_most = staying.would_save if blocker.kind.removable else 0.0
+            at_most = staying.would_save if blocker.removable else 0.0
             saved = _at_most(at_most, known=bool(at_most))
             yield Statement(
                 _ABOUT,

@@ -24,11 +24,6 @@ class BlockerKind(StrEnum):
     PRICE = "Price"
     SETTING = "Setting"
 
-    @property
-    def removable(self) -> bool:
-        """Whether there is something that could be removed or changed for the node to go."""
-        return self not in _CIRCUMSTANCES
-
 
 _CIRCUMSTANCES: Final = frozenset({BlockerKind.MOVES, BlockerKind.PRICE})
 
@@ -233,6 +228,11 @@ class Blocker:
     @property
     def kind(self) -> BlockerKind:
         return self.block.kind
+
+    @property
+    def removable(self) -> bool:
+        """Whether there is something that could be removed or changed for the node to go."""
+        return self.kind not in _CIRCUMSTANCES and self.block is not Block.UNMANAGED
 
     @property
     def sentence(self) -> str:

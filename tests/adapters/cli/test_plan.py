@@ -278,3 +278,12 @@ def test_zones_that_are_not_of_ec2_are_warned_of_by_name(tmp_path: Path) -> None
     ran = treenail("plan", "-f", str(file))
 
     assert "these are no zones of EC2: rack-1a, rack-1b; nodes are bought in us-east-1" in ran.err
+
+
+def test_a_context_does_not_go_with_files() -> None:
+    ran = treenail("plan", "-f", UNDERUSED, "--context", "prod")
+
+    assert ran.code == 2
+    assert ran.err == (
+        "treenail: --context names a cluster, --file stands in place of one: give one of the two\n"
+    )

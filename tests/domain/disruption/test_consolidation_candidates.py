@@ -85,6 +85,11 @@ def test_a_node_waits_no_longer_than_ten_minutes_for_others_to_receive_its_pods(
 
 STAYING: Mapping[str, tuple[tuple[ClusterObject, ...], str, str]] = {
     "no claim": ((node("alone"), pool()), "", "node isn't managed by karpenter"),
+    "no claim, and a pool that is not there": (
+        (node("alone", labels_={labels.NODEPOOL: "gone"}), pool()),
+        "DisruptionBlocked",
+        "NodePool not found (NodePool=gone)",
+    ),
     "no node": (
         (pool(), its_claim()),
         "DisruptionBlocked",

@@ -28,4 +28,10 @@ def test_what_ends_by_itself_says_when() -> None:
 
 
 def test_circumstances_cannot_be_removed() -> None:
-    assert [kind for kind in BlockerKind if not kind.removable] == [BlockerKind.MOVES, BlockerKind.PRICE]
+    kinds = {one.kind for one in Block if not one.by().removable and one is not Block.UNMANAGED}
+
+    assert kinds == {BlockerKind.MOVES, BlockerKind.PRICE}
+
+
+def test_a_node_that_nobody_manages_is_not_to_be_freed() -> None:
+    assert not Block.UNMANAGED.by().removable
