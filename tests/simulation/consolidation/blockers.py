@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -35,6 +36,7 @@ _MANY: Final = (
     "r5a",
 )
 _TAINT: Final = Taint("example.com/own", Effect.NO_SCHEDULE)
+_CELL: Final = "example.com/cell"
 _PORT: Final = [{"containerPort": 80, "hostPort": 8080}]
 
 Step = Callable[["Scene"], None]
@@ -42,11 +44,15 @@ Step = Callable[["Scene"], None]
 
 @dataclass(slots=True)
 class Scene:
-    """A node of the pool "mine" with one pod of "app", and, if `beside`, one of "hub" with room for it."""
+    """A node of the pool "mine" with one pod of "app", and, if `beside`, one of "hub" with room for it.
+
+    Where there are several in one cluster, each is a `cell`: the names of all its objects end with that.
+    """
 
     rehearsed: Rehearsed
     mine: Manifest
     hub: Manifest
+    cell: str = ""
 
     @property
     def node(self) -> str:
@@ -59,10 +65,19 @@ class Scene:
         return self._node_of("hub")
 
     def _node_of(self, name: str) -> str:
-        return next(c.node_name for c in self.rehearsed.rehearsal.claims() if c.pool == name)
+        pool_name = self.name(name)
+        return next(c.node_name for c in self.rehearsed.rehearsal.claims() if c.pool == pool_name)
+
+    def name(self, name: str) -> str:
+        """Return what an object of that name is called in this cell."""
+        return f"{name}-{self.cell}" if self.cell else name
 
     def apply(self, *manifests: Manifest) -> None:
-        self.rehearsed.rehearsal.apply(text(node_class(), *manifests))
+        made = [in_cell(one, self.cell) if self.cell else one for one in manifests]
+        self.rehearsed.rehearsal.apply(text(node_class(), *made))
+
+    def delete(self, kind: str, name: str) -> None:
+        self.rehearsed.rehearsal.delete(kind, self.name(name))
 
     def patch(self, node: str, patch: NodePatch) -> None:
         self.rehearsed.rehearsal.cluster.patch_node(node, patch)
@@ -71,7 +86,7 @@ class Scene:
         """Let the pods of "app" have these annotations and no others."""
         cluster = self.rehearsed.rehearsal.cluster
         for pod in cluster.pods():
-            if pod.labels.get("app") == "app":
+            if pod.labels.get("app") == self.name("app"):
                 cluster.apply(replace(pod, annotations=annotations))
 
     def change_mine(self, **disruption: object) -> None:
@@ -81,7 +96,7 @@ class Scene:
         self.apply(made)
 
     def scale(self, name: str, replicas: int) -> None:
-        self.rehearsed.rehearsal.scale(name, replicas)
+        self.rehearsed.rehearsal.scale(self.name(name), replicas)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,23 +118,68 @@ class Blocker:
 
 def scene(rehearsed: Rehearsed, blocker: Blocker) -> Scene:
     """Make the nodes, and block the one."""
-    sizes = ("xlarge",) if blocker.beside else ("large", "xlarge")
-    mine = pool("mine", after="5m", **({"families": ("c5",), "sizes": sizes} | dict(blocker.mine)))
-    hub = pool("hub", after="5m", families=("c5",), sizes=("xlarge",))
-    made = Scene(rehearsed, mine, hub)
+    (made,) = scenes(rehearsed, {"": blocker}).values()
+    return made
+
+
+def scenes(rehearsed: Rehearsed, blockers: Mapping[str, Blocker]) -> dict[str, Scene]:
+    """Make nodes for each of these blockers, by cell, and block one of each cell."""
+    made = {cell: _cell(rehearsed, blocker, cell) for cell, blocker in blockers.items()}
     rehearsal = rehearsed.rehearsal
     filler = deployment("filler", 1, cpu="2100m")
-    made.apply(mine, blocker.app(), *([] if blocker.beside else [filler]))
-    rehearsal.run_until(lambda: rehearsal.running() == (1 if blocker.beside else 2), within="5m")
-    if blocker.beside:
-        own = {"karpenter.sh/nodepool": "hub"}
-        keeper = deployment("keeper", 1, cpu="500m", node_selector=own, annotations=_KEEP)
-        made.apply(hub, keeper, *blocker.beginning)
-        rehearsal.run_until(lambda: rehearsal.running() == 2, within="5m")
-    else:
-        rehearsal.scale("filler", 0)
-    blocker.put(made)
+    for cell, blocker in blockers.items():
+        made[cell].apply(made[cell].mine, blocker.app(), *([] if blocker.beside else [filler]))
+    first = sum(1 if blocker.beside else 2 for blocker in blockers.values())
+    rehearsal.run_until(lambda: rehearsal.running() == first, within="5m")
+    own = {"karpenter.sh/nodepool": "hub"}
+    keeper = deployment("keeper", 1, cpu="500m", node_selector=own, annotations=_KEEP)
+    for cell, blocker in blockers.items():
+        if blocker.beside:
+            made[cell].apply(made[cell].hub, keeper, *blocker.beginning)
+        else:
+            made[cell].scale("filler", 0)
+    pods = sum(2 if blocker.beside else 1 for blocker in blockers.values())
+    rehearsal.run_until(lambda: rehearsal.running() == pods, within="5m")
+    for cell, blocker in blockers.items():
+        blocker.put(made[cell])
     return made
+
+
+def _cell(rehearsed: Rehearsed, blocker: Blocker, cell: str) -> Scene:
+    sizes = ("xlarge",) if blocker.beside else ("large", "xlarge")
+    mine = pool("mine", after="5m", **({"families": ("c5",), "sizes": sizes} | dict(blocker.mine)))
+    return Scene(rehearsed, mine, pool("hub", after="5m", families=("c5",), sizes=("xlarge",)), cell)
+
+
+def in_cell(manifest: Manifest, cell: str) -> Manifest:
+    """Return an object as it is called in a cell, whose pods go to nodes of the cell alone."""
+    made: Manifest = json.loads(json.dumps(manifest))
+    made["metadata"]["name"] += f"-{cell}"
+    spec = made["spec"]
+    match made["kind"]:
+        case "NodePool":
+            spec["template"].setdefault("metadata", {}).setdefault("labels", {})[_CELL] = cell
+        case "PodDisruptionBudget":
+            spec["selector"]["matchLabels"]["app"] += f"-{cell}"
+        case _:
+            _apps_in_cell(spec, cell)
+    return made
+
+
+def _apps_in_cell(spec: Manifest, cell: str) -> None:
+    template = spec["template"]
+    chosen = template["spec"].setdefault("nodeSelector", {})
+    if labels.NODEPOOL in chosen:
+        chosen[labels.NODEPOOL] += f"-{cell}"
+    chosen[_CELL] = cell
+    apart = template["spec"].get("affinity", {}).get("podAntiAffinity", {})
+    terms = apart.get("requiredDuringSchedulingIgnoredDuringExecution", [])
+    for named in (
+        spec["selector"]["matchLabels"],
+        template["metadata"]["labels"],
+        *(term["labelSelector"]["matchLabels"] for term in terms),
+    ):
+        named["app"] += f"-{cell}"
 
 
 def _on_hub(name: str, *, cpu: str = "100m", **spec: object) -> Manifest:
@@ -147,8 +207,7 @@ def _agent() -> Manifest:
 
 
 def _delete_budgets(scene: Scene) -> None:
-    rehearsal = scene.rehearsed.rehearsal
-    rehearsal.delete("PodDisruptionBudget", "app-pdb")
+    scene.delete("PodDisruptionBudget", "app-pdb")
 
 
 def _nothing_sold(scene: Scene) -> None:
@@ -203,7 +262,7 @@ BLOCKERS: Final[Mapping[str, Blocker]] = {
     "a daemon's pod with do-not-disrupt": Blocker(
         said="do-not-disrupt",
         put=lambda s: s.apply(_agent()),
-        take=lambda s: s.rehearsed.rehearsal.delete("DaemonSet", "agent"),
+        take=lambda s: s.delete("DaemonSet", "agent"),
     ),
     "a node with do-not-disrupt": Blocker(
         said="do-not-disrupt",
@@ -315,6 +374,10 @@ BLOCKERS: Final[Mapping[str, Blocker]] = {
         take=_spot_for_spot,
     ),
 }
+
+
+# What these do concerns all nodes there are, so that there is no more than one of them in a cluster.
+ALONE: Final = frozenset({"no capacity of the smaller type", "spot that may not replace spot"})
 
 
 def gone(made: Scene, node: str) -> bool:
