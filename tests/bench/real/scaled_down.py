@@ -2,15 +2,17 @@
 
     python -m tests.bench.real.scaled_down [--nodes 200] [--runs 3] [--only treenail]
 
-Each node has ten pods, and eight CPUs. When the Deployment is scaled, the pool begins to allow machines of
-all sizes; it has the usual budget of a tenth of its nodes. Every run has a control plane of its own, and the
-controllers take turns. Prints a line of JSON a run, then a table of medians.
+Each node has ten pods, and eight CPUs. Which pods go is drawn by lot, the same for all controllers. When the
+Deployment is scaled, the pool begins to allow machines of all sizes. It has the usual budget: a tenth of its
+nodes. Every run has a control plane of its own, and the controllers take turns. Prints a line of JSON a run,
+then a table of medians.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import random
 import statistics
 import sys
 import time
@@ -24,7 +26,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.bench.real.__main__ import CONTESTANTS, turns
 from tests.bench.real.contest import DEPLOYMENTS, MIB, NODES, POOL, PRICE, deployment, install, until
 from tests.bench.real.contestants import POOL_PATH, Contestant
-from tests.bench.real.large import CLAIMS, NAME, running
+from tests.bench.real.large import CLAIMS, NAME, PODS, running
 from tests.bench.real.usage import usage
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.objects import MERGE, says
@@ -88,7 +90,9 @@ def run(contestant: Contestant, nodes: int) -> ScaledDown:
         with running(contestant, parts, {}) as (processes, _, _):
             until(lambda: contestant.settled(parts), "the pool is not taken in")
             _fill(parts, nodes)
-            return _measure(contestant.name, parts, processes, nodes * PODS_A_NODE // 3)
+            left = nodes * PODS_A_NODE // 3
+            _draw(parts, left)
+            return _measure(contestant.name, parts, processes, left)
 
 
 def _change_pool(parts: ControlPlane, more: Sequence[dict[str, Any]], *, after: str) -> None:
@@ -118,6 +122,18 @@ def _fill(parts: ControlPlane, nodes: int) -> None:
 
     until(settled, "the nodes are not initialized", patience=120.0)
     assert len(parts.request("GET", NODES)[1]["items"]) == nodes
+
+
+def _draw(parts: ControlPlane, left: int) -> None:
+    """Have all pods but so many be those that go first, as many of each node whoever runs."""
+    pods = parts.request("GET", PODS)[1]["items"]
+    by_node = sorted((pod["spec"]["nodeName"], pod["metadata"]["name"]) for pod in pods)
+    stays = set(random.Random(1).sample(by_node, left))
+    goes_first = {"metadata": {"annotations": {"controller.kubernetes.io/pod-deletion-cost": "-1"}}}
+    for node, name in by_node:
+        if (node, name) not in stays:
+            status, answer = parts.request("PATCH", f"{PODS}/{name}", goes_first, MERGE)
+            assert status == 200, answer
 
 
 def ready(parts: ControlPlane) -> int:
