@@ -26,13 +26,14 @@ from treenail.domain.explain.consolidation_events import (
     no_candidates,
     rejected,
     unconsolidatable,
+    withdrawn,
 )
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.events import ClusterEvent
 from treenail.domain.model.node_pools import ConsolidationPolicy
 from treenail.domain.model.runtime import Ref
 from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan, Move
-from treenail.domain.packing.consolidation.worth import balanced_scores
+from treenail.domain.packing.consolidation.worth import BALANCED_THRESHOLD, balanced_scores
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.telemetry import metrics
 
@@ -103,6 +104,7 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
             case DisruptionRefused():
                 self._refused(message)
             case MoveWithdrawn():
+                self._publish(withdrawn(message))
                 if message.bought:
                     self._proposed.withdraw(message.names, self._timers.now())
             case _:
@@ -200,7 +202,9 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
         """Tell by which scores the pools agree whose policy is Balanced."""
         removed = [one for one in consolidation.candidates if one.name in move.removed]
         scores = balanced_scores(removed, saves=move.saves, terms=consolidation.terms)
-        for pool, score in scores.items():
+        # A move may be made for another reason than its saving, which no score approves.
+        passed = {pool: score for pool, score in scores.items() if score.value >= BALANCED_THRESHOLD}
+        for pool, score in passed.items():
             self._observe_score("approved", pool, score.value)
             self._publish(approved(move, score, consolidation.about))
 

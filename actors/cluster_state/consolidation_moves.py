@@ -20,6 +20,7 @@ from treenail.domain.disruption.move_validity import pass_of
 from treenail.domain.disruption.moves_under_way import MovesUnderWay
 from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.causes import Cause
+from treenail.domain.model.event_subjects import of_view
 from treenail.domain.model.runtime import Ref
 from treenail.domain.telemetry import metrics
 
@@ -132,13 +133,20 @@ class ConsolidationMoves:
             of_move = decision_labels(Cause.UNDERUTILIZED, len(move.nodes), bought=len(move.claims))
             for name in nodes:
                 self._model.unmark(name)
-            withdrawn = MoveWithdrawn(names=nodes, why=why, bought=len(move.claims))
+            views = (self._model.objects.view(name) for name in nodes)
+            withdrawn = MoveWithdrawn(
+                names=nodes,
+                why=why,
+                bought=len(move.claims),
+                saves=move.saves,
+                about=tuple(ref for view in views if view is not None for ref in of_view(view)),
+            )
             self._termination.tell(withdrawn)
             self._consolidator.tell(withdrawn)
             self._runtime.telemetry.count(metrics.DISRUPTION_QUEUE_FAILURES.name, **of_move)
             self._runtime.telemetry.record(withdrawn_span(move, nodes, why, now))
         self._tell_made(names, now)
-        views = self._moves.unneeded(names)
-        for view in views:
-            self._model.mark_for_disruption(view.name)
-        return (DisruptNodes(nodes=views, cause=Cause.EMPTY, decided_at=now),) if views else ()
+        unneeded = self._moves.unneeded(names)
+        for one in unneeded:
+            self._model.mark_for_disruption(one.name)
+        return (DisruptNodes(nodes=unneeded, cause=Cause.EMPTY, decided_at=now),) if unneeded else ()

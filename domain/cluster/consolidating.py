@@ -7,6 +7,7 @@ from datetime import datetime
 
 from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.planning import Consolidation, Snapshot
+from treenail.domain.model.events import ObjectRef
 from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan
 
 
@@ -46,9 +47,12 @@ class ConsolidationPlanned:
 class MoveWithdrawn:
     """These nodes, by name, stay after all: what was to take their pods will not, or costs too much.
 
-    `bought` is for how many claims the move had asked.
+    `bought` is for how many claims the move had asked, `saves` what it would have saved, $/h. `about` is what
+    people know the nodes by.
     """
 
     names: tuple[str, ...]
     why: str
     bought: int = 0
+    saves: float = 0.0
+    about: tuple[ObjectRef, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from treenail.domain.cluster.consolidating import MoveWithdrawn
 from treenail.domain.model.blockers import Blocker
 from treenail.domain.model.events import ClusterEvent, ObjectRef
 from treenail.domain.packing.consolidation.consolidation_plan import Move, StayingNode
@@ -51,6 +52,14 @@ def rejected(move: Move, about: About, why: Blocker) -> Iterator[ClusterEvent]:
     """Yield, for the nodes of a move that is not made now, why."""
     message = f"Consolidation rejected: {_command(move)}, reason: {why.sentence} {_gain(move)}"
     yield from _of_nodes(move, about, "ConsolidationRejected", message)
+
+
+def withdrawn(move: MoveWithdrawn) -> Iterator[ClusterEvent]:
+    """Yield, for the nodes of a move that was begun and taken back, why."""
+    nodes = ", ".join(move.names)
+    message = f"Consolidation withdrawn: [{nodes}], reason: {move.why} (savings: ${move.saves:.2f})"
+    for ref in move.about:
+        yield ClusterEvent(ref, "ConsolidationRejected", message)
 
 
 def _command(move: Move) -> str:

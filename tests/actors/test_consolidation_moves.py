@@ -247,6 +247,9 @@ def test_a_replacement_that_cannot_be_bought_withdraws_the_move_and_the_node_sta
     (span,) = stage.spans("withdraw")
     assert span.error == "not all pods of the node have other places"
     assert span.attributes["treenail.stays"] == ("c1",)
+    (told,) = stage.consolidator.of(MoveWithdrawn)
+    assert [ref.name for ref in told.about] == ["node-c1", "c1"]
+    assert told.saves == 0.2
     assert stage.telemetry.counted(metrics.CONSOLIDATION_SAVED.name, nodepool="default") == 0
 
 

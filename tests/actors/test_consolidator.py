@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.actors.consolidating import FIRST, SECOND, Consolidating, looked_at
+from tests.actors.consolidating import ABOUT, FIRST, SECOND, Consolidating, looked_at
 from treenail.domain.cluster.consolidating import ConsolidationWanted, MoveWithdrawn
 from treenail.domain.cluster.planning import Consolidation
 from treenail.domain.disruption.disruption import DisruptionProposed, DisruptionRefused
@@ -326,6 +326,27 @@ def test_what_a_pool_costs_is_shown_and_that_one_that_is_gone_costs_nothing() ->
 
     assert stage.telemetry.gauged(metrics.NODEPOOLS_COST.name, nodepool="default") == 0.0
     assert stage.telemetry.gauged(metrics.NODEPOOLS_COST.name, nodepool="other") == 1.0
+
+
+def test_people_are_told_why_a_move_is_withdrawn() -> None:
+    stage = Consolidating()
+    stage.asked()
+
+    stage.actor.tell(MoveWithdrawn(names=("c1",), why="no room", saves=0.5, about=ABOUT["c1"]))
+    stage.run(0)
+
+    said = "Consolidation withdrawn: [c1], reason: no room (savings: $0.50)"
+    assert stage.events("ConsolidationRejected") == [("c1", said)]
+
+
+def test_a_move_that_is_not_made_to_save_is_approved_by_no_score() -> None:
+    stage = Consolidating()
+    stage.terms = {"default": PoolTerms(policy=ConsolidationPolicy.BALANCED, cost=2.0, disruption=10.0)}
+    stage.asked()
+
+    stage.answer(replace(FIRST, saves=-0.1))
+
+    assert stage.events("ConsolidationApproved") == []
 
 
 def test_a_refusal_of_what_was_not_proposed_tells_nobody_anything() -> None:
