@@ -16,7 +16,7 @@ from treenail.actors.cluster_state.subscribers import Subscribers
 from treenail.actors.runtime.base import DomainActor, NullRef, Runtime
 from treenail.actors.runtime.life_lines import tell_packing
 from treenail.actors.runtime.publishing import ToldLately
-from treenail.domain.cluster.batch_window import BatchClosed, UrgentWork
+from treenail.domain.cluster.batch_window import BatchClosed, Decision, UrgentWork
 from treenail.domain.cluster.changes import Changes, TryAgain
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import (
@@ -30,7 +30,7 @@ from treenail.domain.cluster.cluster_facts import (
 from treenail.domain.cluster.consolidating import ConsolidationWanted
 from treenail.domain.cluster.freed_places import promise_freed_places
 from treenail.domain.cluster.other_controllers import OtherControllers
-from treenail.domain.cluster.planning import PlanDecided, SnapshotTaken
+from treenail.domain.cluster.planning import PlanDecided, Snapshot, SnapshotTaken
 from treenail.domain.cluster.refused_pods import MoreToBuy
 from treenail.domain.cluster.restoring import restore_moving
 from treenail.domain.cluster.set_aside import SetAside
@@ -50,6 +50,7 @@ from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.scheduling.commitment import commit
 from treenail.domain.scheduling.decision_queue import DecisionQueue, part_of
 from treenail.domain.scheduling.decision_trace import decision_spans
+from treenail.domain.scheduling.expected_last import puts_others_first
 from treenail.domain.scheduling.launch_backoff import LaunchBackoff
 from treenail.domain.telemetry import metrics
 
@@ -117,6 +118,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._synced = False
         self._decisions = DecisionQueue()
         self._promises_watched: datetime | None = None
+        # The decision that is to be made again without the pods that are still to come.
+        self._without_expected = ""
         self._aside = SetAside()
         self._launch_backoff = LaunchBackoff()
         self._retries = RefusedPodRetries(model, subscribers.pod_watcher)
@@ -272,7 +275,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         whole = self._retries.part_of(
             self._model.snapshot(now, self._judge.plan(decision)), self._timers.monotonic()
         )
-        snapshot = part_of(whole, decision)
+        snapshot = self._with_expected(part_of(whole, decision), decision, now)
         if not snapshot.pods:
             self._disrupt(self._judge.settle(decision.id, PackingPlan(), now), now)
             return
@@ -283,10 +286,21 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self.later("plan lost", _PlanLost(decision.id), seconds=_PLAN_LOST_AFTER)
         self._subscribers.selector.tell(SnapshotTaken(decision=decision, snapshot=snapshot))
 
+    def _with_expected(self, snapshot: Snapshot, decision: Decision, now: datetime) -> Snapshot:
+        """Add the pods that workloads are still to make. Urgent work does not wait for more than it is on."""
+        if decision.urgent or decision.id == self._without_expected:
+            return snapshot
+        held = self._retries.held_back(snapshot, self._timers.monotonic())
+        return self._model.with_expected(snapshot, held, now)
+
     def _commit(self, decided: PlanDecided, now: datetime) -> None:
         if not self._decisions.end(decided.decision.id):
             return
         self._timers.cancel("plan lost", self.me)
+        if puts_others_first(decided, self._model.expected.offered):
+            self._without_expected = decided.decision.id
+            self._decisions.add(decided.decision)
+            return
         orders = self._judge.settle(decided.decision.id, decided.plan, now)
         self._carry_out(decided, orders, now)
 
@@ -400,7 +414,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._publisher.publish_pools()
 
     def _watch_promises(self, now: datetime) -> None:
-        at = self._model.promises.next_expiry()
+        at = self._model.next_expiry()
         if at is not None and at != self._promises_watched:
             self._promises_watched = at
             self.later("promises", _Due(), seconds=max(0.0, (at - now).total_seconds()))

@@ -9,6 +9,7 @@ from treenail.domain.cluster.changes import Changes, TryAgain
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.planning import PlanCommitted, Snapshot
 from treenail.domain.cluster.refused_pods import Help, LimitsWatch, MoreToBuy, RefusedPods
+from treenail.domain.model.pods import Pod
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.runtime import Ref
 
@@ -77,6 +78,14 @@ class RefusedPodRetries:
     def held(self, uid: str, now: float) -> bool:
         """Return whether a pod was refused and is not to be tried now."""
         return self._refused.held(uid, now)
+
+    def held_back(self, snapshot: Snapshot, now: float) -> tuple[Pod, ...]:
+        """Return the pods that wait and are not in a snapshot: those refused and not to be tried now."""
+        there = {pod.uid for pod in snapshot.pods}
+        pods = (
+            self._model.objects.pods[uid] for uid in self._model.objects.provisionable if uid not in there
+        )
+        return tuple(pod for pod in pods if self._refused.held(pod.uid, now))
 
     def without_refused(self, snapshot: Snapshot, now: float) -> Snapshot:
         """Return a snapshot without the pods that were refused, for a question that is not about them."""

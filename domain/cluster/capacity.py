@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from treenail.domain.cluster.cluster_facts import DaemonSet
@@ -21,7 +21,7 @@ from treenail.domain.model.pods import Pod
 from treenail.domain.model.pool_limits import limits_left
 from treenail.domain.model.reserved_claims import in_reservations
 from treenail.domain.model.resources import Resources
-from treenail.domain.packing.problem import ExistingNode
+from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
 
 
 class Capacity:
@@ -102,6 +102,10 @@ class Capacity:
         return (
             view.launched and unschedulable and not (self._marks.ending(view) or marked(view) or view.unread)
         )
+
+    def volume_needs(self, pods: Iterable[Pod]) -> dict[str, VolumeNeeds]:
+        """Return what the volumes of pods need, by the uid of the pod."""
+        return self._volumes.needs(pods)
 
     def sized_daemons(self) -> tuple[DaemonSet, ...]:
         """Return the DaemonSets, by uid, each as large as its pods are on new nodes."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from treenail.domain.cluster.capacity import Capacity
@@ -22,6 +23,7 @@ from treenail.domain.cluster.cluster_facts import (
     says_the_same,
 )
 from treenail.domain.cluster.emptiness import is_empty
+from treenail.domain.cluster.expected_pods import ExpectedPods
 from treenail.domain.cluster.first_sight import FirstSight
 from treenail.domain.cluster.inventory import Inventory
 from treenail.domain.cluster.marked_nodes import MarkedNodes
@@ -51,7 +53,7 @@ class ClusterModel:
     was committed though not yet seen in the API counts as there (its resource version is 0).
     """
 
-    def __init__(self, *, promise_lasts: timedelta) -> None:
+    def __init__(self, *, promise_lasts: timedelta, expects_pods: bool = True) -> None:
         self.revision = 0
         self.objects = Inventory()
         self.promises = PromiseBook()
@@ -62,6 +64,7 @@ class ClusterModel:
         self._upkeep = PromiseUpkeep(
             self.promises, self.objects, self.marks, self._recorder, lasts=promise_lasts
         )
+        self.expected = ExpectedPods(self.objects, self.promises, on=expects_pods)
         self._sight = FirstSight()
         self.recent = RecentChanges()
 
@@ -144,16 +147,12 @@ class ClusterModel:
                 self._recorder.pools(changed=not says_the_same(thing, known))
             case DaemonSet():
                 self._see_daemon_set(thing)
-            case Namespace():
-                self.objects.namespaces[thing.name] = thing
-                if not says_the_same(thing, known):
-                    self._recorder.changes.retry_refused.add(Help.COMPANY)
+            case Namespace() | Workload():
+                self._see_company(thing, changed=not says_the_same(thing, known))
             case PodDisruptionBudget():
                 self.objects.pod_budgets.put(thing)
             case PersistentVolumeClaim() | PersistentVolume() | StorageClass() | CSINode():
                 self._storage_changed(self.objects.storage.put(thing))
-            case Workload():
-                self.objects.workloads[kind_of(thing)][thing.uid] = thing
 
     def _lose(self, kind: Kind, key: str, now: datetime) -> None:
         lost = self.objects.store(kind).get(key)
@@ -172,17 +171,25 @@ class ClusterModel:
             case Kind.NODE_CLASS:
                 self._recorder.pools(changed=self.objects.node_classes.pop(key, None) is not None)
             case Kind.DAEMON_SET:
-                self.capacity.forget_daemon_pods(key)
-                if self.objects.daemons.pop(key, None) is not None:
-                    self._daemons_changed()
+                self._lose_daemon_set(key)
             case Kind.NAMESPACE:
                 self.objects.namespaces.pop(key, None)
             case Kind.POD_DISRUPTION_BUDGET:
                 self.objects.pod_budgets.remove(key)
             case Kind.REPLICA_SET | Kind.JOB | Kind.STATEFUL_SET:
-                self.objects.workloads[kind].pop(key, None)
+                self._lose_workload(kind, key)
             case _:
                 self._storage_changed(self.objects.storage.remove(kind, key))
+
+    def _lose_daemon_set(self, uid: str) -> None:
+        self.capacity.forget_daemon_pods(uid)
+        if self.objects.daemons.pop(uid, None) is not None:
+            self._daemons_changed()
+
+    def _lose_workload(self, kind: Kind, uid: str) -> None:
+        if self.objects.workloads[kind].pop(uid, None) is not None:
+            self.expected.workload(uid, changed=True)
+            self._withdraw_surplus(uid)
 
     def _see_pool(self, pool: NodePool) -> None:
         known = self.objects.pools.get(pool.name)
@@ -197,6 +204,17 @@ class ClusterModel:
             self._recorder.pools()
             self._recorder.nodes_of(name)
         self.capacity.forget_limit(name)
+
+    def _see_company(self, thing: Namespace | Workload, *, changed: bool) -> None:
+        """Take in what says which other pods there are, or will be."""
+        if isinstance(thing, Workload):
+            self.objects.workloads[kind_of(thing)][thing.uid] = thing
+            self.expected.workload(thing.uid, changed=changed)
+            self._withdraw_surplus(thing.uid)
+            return
+        self.objects.namespaces[thing.name] = thing
+        if changed:
+            self._recorder.changes.retry_refused.add(Help.COMPANY)
 
     def _see_daemon_set(self, daemons: DaemonSet) -> None:
         known = self.objects.daemons.get(daemons.uid)
@@ -239,6 +257,7 @@ class ClusterModel:
         if promise is not None:
             # Its labels may have changed, so the target's topology counts are stale.
             self.capacity.forget_node(promise.target)
+        owner = self.expected.pod(before, pod, now)
         if before is None:
             self._upkeep.inherit(pod, now)
         elif pod.deleting_since is not None and before.deleting_since is None and not pod.stateful:
@@ -250,6 +269,20 @@ class ClusterModel:
             self._bound(pod, news=before is not None)
         elif pod.terminal:
             self._upkeep.end(pod.uid)
+        self._withdraw_surplus(owner)
+
+    def _withdraw_surplus(self, owner: str) -> None:
+        """End promises to pods that a workload makes no more, those on nodes not bought yet first."""
+        surplus = self.expected.surplus(owner) if owner else 0
+        if not surplus:
+            return
+        latest_first = self.promises.expected(owner)[::-1]
+        for promise in sorted(latest_first, key=lambda p: self._launched(p.target))[:surplus]:
+            self._upkeep.end(promise.pod)
+
+    def _launched(self, name: str) -> bool:
+        view = self.objects.view(name)
+        return view is not None and view.launched
 
     def _bound(self, pod: Pod, *, news: bool) -> None:
         if pod.daemon and self.capacity.measure_daemon(pod):
@@ -271,6 +304,7 @@ class ClusterModel:
         self._recorder.changes.pods[uid] = None
         if pod.bound:
             self._recorder.node(pod.node_name)
+        self.expected.pod(pod, None, now)
         promise = self.promises.of(uid)
         self._upkeep.orphan(uid, now)
         if promise is not None:
@@ -379,10 +413,20 @@ class ClusterModel:
         """Make a promise, known to fit."""
         self.recent.promise(self.revision, promise)
         self._upkeep.keep(promise)
+        if promise.expected:
+            self.expected.wait(promise.heir, promise.like.created_at)
 
     def expire_promises(self, now: datetime) -> None:
-        """End the promises whose time is over."""
+        """End the promises whose time is over, and those to pods that did not come."""
         self._upkeep.expire(now)
+        for owner in self.expected.give_up(now):
+            for promise in self.promises.expected(owner):
+                self._upkeep.end(promise.pod)
+
+    def next_expiry(self) -> datetime | None:
+        """Return when `expire_promises` has something to do next, if it will."""
+        times = (self.promises.next_expiry(), self.expected.due())
+        return min((at for at in times if at is not None), default=None)
 
     def add_claim(self, claim: NodeClaim) -> None:
         """Count a claim as there that is only about to be written."""
@@ -410,3 +454,14 @@ class ClusterModel:
         they are to be placed, too, while these stay open.
         """
         return self.capacity.snapshot(self.revision, now, leaving, movable)
+
+    def with_expected(self, snapshot: Snapshot, held: Iterable[Pod], now: datetime) -> Snapshot:
+        """Return a snapshot with the pods that are expected of the workloads whose pods wait in it.
+
+        None of those of which pods were refused, and are `held` back.
+        """
+        expected = self.expected.beside(snapshot.pods, held, now)
+        if not expected:
+            return snapshot
+        volumes = {**snapshot.volumes, **self.capacity.volume_needs(expected)}
+        return replace(snapshot, pods=(*snapshot.pods, *expected), volumes=volumes)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from treenail.domain.model import labels
-from treenail.domain.model.claims import promised_pods, replaced_nodes
+from treenail.domain.model.claims import expected_pods, promised_pods, replaced_nodes
 from treenail.domain.model.eviction_cost import eviction_cost
 from treenail.domain.model.instants import read_instant
 from treenail.domain.model.node_pools import Generation
@@ -46,7 +46,11 @@ def keeps(pod: Pod, claim: NodeClaim | None) -> bool:
 
 def _bought_for(pod: Pod, claim: NodeClaim) -> bool:
     """Return whether a claim was made for a pod, or for those of other nodes, one of which it may follow."""
-    return bool(replaced_nodes(claim)) or pod.uid in promised_pods(claim)
+    return bool(replaced_nodes(claim)) or pod.uid in promised_pods(claim) or _expected(pod, claim)
+
+
+def _expected(pod: Pod, claim: NodeClaim) -> bool:
+    return pod.owner is not None and pod.owner.uid in expected_pods(claim)
 
 
 def is_empty(pods: Iterable[Pod], claim: NodeClaim | None) -> bool:

@@ -195,6 +195,13 @@ class Inventory:
 
     # --- asking it
 
+    def workload(self, uid: str) -> Workload | None:
+        """Return the workload with a uid, if it is there and all of it was understood."""
+        for kind, known in self.workloads.items():
+            if uid in known:
+                return known[uid] if (kind, uid) not in self.aside else None
+        return None
+
     def view_name(self, node: str) -> str:
         """Return the name of the view that the node called `node` belongs to."""
         known = self.nodes.get(node)

@@ -65,6 +65,7 @@ class PromiseUpkeep:
         if promise is not None and view is not None:
             expires_at = now + self._lasts if view.initialized else None
             self._promises.renew(promise, expires_at=expires_at)
+            self._recorder.view(promise.target)
 
     def restore(self, pod: Pod) -> None:
         """Promise a pod anew what it was promised before a restart, while that is still on its way."""
@@ -113,6 +114,8 @@ class PromiseUpkeep:
 
     def _is_kept(self, promise: Promise) -> bool:
         pod = self._objects.pods.get(promise.pod)
+        if promise.expected:
+            return True
         return pod is not None and self._marks.keeps_its_place(pod)
 
     def release(self, uid: str, now: datetime) -> None:

@@ -6,9 +6,14 @@ import heapq
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
+from typing import Final
 
 from treenail.domain.model.pods import Pod, PodSpec
 from treenail.domain.model.resources import NOTHING, Resources, total
+
+# Pods that an owner makes are alike, mostly.
+_LOOKED_AT: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,13 +21,15 @@ class Promise:
     """A place kept for a pod, `like` which it was then. `target` names a node view: a claim, or a bare node.
 
     `heir` is set for a pod that still stands on a leaving node and will come back with another uid:
-    the uid of the owner that makes its successor. `expires_at` is None while the target is on its way.
+    the uid of the owner that makes its successor. `expected` says that the pod is still to be made: then its
+    owner is the heir from the start. `expires_at` is None while the target is on its way.
     """
 
     like: Pod
     target: str
     decision: str
     heir: str = ""
+    expected: bool = False
     expires_at: datetime | None = None
 
     @property
@@ -48,6 +55,8 @@ class PromiseBook:
         self._reserved: dict[str, Resources] = {}
         # Promises whose pod is gone and whose owner is to make a successor, by that owner.
         self._heirless: dict[str, list[str]] = {}
+        # Promises to pods that are still to be made, by the owner that is to make them.
+        self._expected: dict[str, dict[str, None]] = {}
         # By expiry. An entry is out of date when its promise has ended or has got another one.
         self._expiries: list[tuple[datetime, str]] = []
 
@@ -85,10 +94,20 @@ class PromiseBook:
             raise ValueError(f"pod {promise.pod} is promised a place on {self._by_pod[promise.pod].target}")
         self._put(promise)
 
+    def expected(self, owner: str) -> tuple[Promise, ...]:
+        """Return the promises to pods that an owner is still to make, in the order made."""
+        return tuple(self._by_pod[pod] for pod in self._expected.get(owner, ()))
+
+    def heirless(self, owner: str) -> int:
+        """Return how many promises wait for a pod that an owner makes."""
+        return len(self._heirless.get(owner, ())) + len(self._expected.get(owner, ()))
+
     def _put(self, promise: Promise) -> None:
         self._by_pod[promise.pod] = promise
         self._by_target.setdefault(promise.target, {})[promise.pod] = promise
         self._reserved.pop(promise.target, None)
+        if promise.expected:
+            self._expected.setdefault(promise.heir, {})[promise.pod] = None
         if promise.expires_at is not None:
             heapq.heappush(self._expiries, (promise.expires_at, promise.pod))
 
@@ -102,6 +121,11 @@ class PromiseBook:
         if not places:
             del self._by_target[promise.target]
         self._reserved.pop(promise.target, None)
+        expected = self._expected.get(promise.heir)
+        if expected is not None and promise.expected:
+            del expected[pod]
+            if not expected:
+                del self._expected[promise.heir]
         heirless = self._heirless.get(promise.heir)
         if heirless and pod in heirless:
             heirless.remove(pod)
@@ -162,15 +186,18 @@ class PromiseBook:
         return None
 
     def inherit(self, pod: Pod) -> Promise | None:
-        """Let a new pod take over a promise made to one its owner made before; return it, if any."""
+        """Let a new pod take over a promise to one its owner made before, or was to make; return it."""
         owner = pod.owner
         if owner is None or pod.uid in self._by_pod:
             return None
-        for old in self._heirless.get(owner.uid, ()):
+        for old in (
+            *self._heirless.get(owner.uid, ()),
+            *islice(self._expected.get(owner.uid, ()), _LOOKED_AT),
+        ):
             promise = self._by_pod[old]
             if promise.spec == pod.spec:
                 self.end(old)
-                taken = replace(promise, like=pod, heir="")
+                taken = replace(promise, like=pod, heir="", expected=False)
                 self._put(taken)
                 return taken
         return None
@@ -182,10 +209,13 @@ class PromiseBook:
     def withdraw_overdrawn(self, target: str, free: Resources) -> tuple[Promise, ...]:
         """End the latest promises on `target` until the rest fits into `free` (before any promise).
 
+        Those to pods that are not there yet end first.
+
         The scheduler may send a pod where we promised room to another: then the promise cannot hold.
         """
         withdrawn: list[Promise] = []
-        for promise in reversed(self.at(target)):
+        latest_first = self.at(target)[::-1]
+        for promise in sorted(latest_first, key=lambda p: not p.expected):
             if self.reserved(target).fits(free):
                 break
             self.end(promise.pod)

@@ -11,6 +11,7 @@ from treenail.domain.model.resources import NOTHING, Resources
 COUNTS_AS: Final = "treenail.sh/counts-as"
 DECISION: Final = "treenail.sh/decision"
 PROMISED: Final = "treenail.sh/pods"
+EXPECTED: Final = "treenail.sh/pods-to-come"
 REPLACES: Final = "treenail.sh/replaces"
 _AMOUNT: Final = re.compile("[0-9]{1,19}")
 
@@ -18,6 +19,11 @@ _AMOUNT: Final = re.compile("[0-9]{1,19}")
 def promised_pods(claim: NodeClaim) -> tuple[str, ...]:
     """Return the uids of the pods a claim was made for."""
     return tuple(filter(None, claim.annotations.get(PROMISED, "").split(",")))
+
+
+def expected_pods(claim: NodeClaim) -> dict[str, int]:
+    """Return how many pods that were still to be made a claim was made for, by the uid of their owner."""
+    return dict(read_amounts(claim.annotations.get(EXPECTED, "")))
 
 
 def replaced_nodes(claim: NodeClaim) -> tuple[str, ...]:

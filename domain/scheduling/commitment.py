@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -13,6 +14,7 @@ from treenail.domain.model.consolidated_claims import write_origins
 from treenail.domain.model.event_subjects import place_name
 from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.resources import Resources
 from treenail.domain.model.template_hash import claim_stamps
 from treenail.domain.scheduling.new_claims import claim_for
 from treenail.domain.scheduling.revalidation import Held, HeldClaim, what_holds
@@ -55,12 +57,13 @@ def _places(model: ClusterModel, held: Held, claims: tuple[NodeClaim, ...]) -> I
     }
     names = {target: place_name(view) for target, view in views.items() if view is not None}
     for pod, target in held.nominations:
-        if target in names:
+        if target in names and pod.uid in model.objects.pods:
             yield pod, names[target]
     for planned, claim in zip(held.claims, claims, strict=True):
         name = place_name(NodeView(claim=claim))
         for pod in planned.pods:
-            yield pod, name
+            if pod.uid in model.objects.pods:
+                yield pod, name
 
 
 class _Committer:
@@ -75,7 +78,8 @@ class _Committer:
         self._origins = write_origins(decided.origins)
 
     def nominate(self, pod: Pod, target: str) -> None:
-        there = self._model.objects.ready(target) and not self._model.marks.keeps_its_place(pod)
+        kept = self._expected(pod) or self._model.marks.keeps_its_place(pod)
+        there = self._model.objects.ready(target) and not kept
         self._promise(pod, target, expires_at=self._now + self._promise_lasts if there else None)
 
     def make(self, held: HeldClaim) -> NodeClaim:
@@ -83,12 +87,13 @@ class _Committer:
         node_class = self._model.objects.node_classes[str(pool.node_class)]
         made = claim_for(
             held.planned,
-            (pod.uid for pod in held.pods),
+            (pod.uid for pod in held.pods if pod.uid in self._model.objects.pods),
             pool=pool,
             decision=self._decided.decision,
             index=held.index,
             now=self._now,
             replaces=dict.fromkeys(sorted(pod.node_name for pod in held.pods if pod.bound)),
+            expected=Resources(Counter(p.owner.uid for p in held.pods if p.owner and self._expected(p))),
         )
         if pool.name not in self._stamps:  # alike for all claims of a pool, and there may be a thousand
             self._stamps[pool.name] = claim_stamps(pool, node_class)
@@ -98,6 +103,10 @@ class _Committer:
             self._promise(pod, claim.name, expires_at=None)
         return claim
 
+    def _expected(self, pod: Pod) -> bool:
+        """Return whether a pod is still to be made."""
+        return pod.uid not in self._model.objects.pods
+
     def _promise(self, pod: Pod, target: str, *, expires_at: datetime | None) -> None:
         owner = pod.owner
         self._model.keep(
@@ -105,7 +114,8 @@ class _Committer:
                 like=pod,
                 target=target,
                 decision=self._decided.decision.id,
-                heir=owner.uid if owner is not None and pod.bound else "",
+                heir=owner.uid if owner is not None and (pod.bound or self._expected(pod)) else "",
+                expected=self._expected(pod),
                 expires_at=expires_at,
             )
         )

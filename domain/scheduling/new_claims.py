@@ -8,11 +8,12 @@ from typing import Final
 
 from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.model import labels
-from treenail.domain.model.claims import COUNTS_AS, DECISION, PROMISED, REPLACES, write_amounts
+from treenail.domain.model.claims import COUNTS_AS, DECISION, EXPECTED, PROMISED, REPLACES, write_amounts
 from treenail.domain.model.node_pools import Generation, NodePool
 from treenail.domain.model.nodes import FOREVER, NodeClaim
 from treenail.domain.model.pods import Owner
 from treenail.domain.model.requirements import Requirement, Requirements
+from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.packing.plan import PlannedClaim
 
 # What is written anew, and what no claim can ask for: a node has no name before it is there.
@@ -35,12 +36,13 @@ def claim_for(
     index: int,
     now: datetime,
     replaces: Iterable[str] = (),
+    expected: Resources = NOTHING,
 ) -> NodeClaim:
     """Return the claim to be written for `planned`, the decision's claim number `index`.
 
     `pods` are the uids of those promised a place on it. The claim says so itself, and by which decision,
     so that a restart finds the promises again. It also says which nodes some of them are to leave for it,
-    whose names are those it `replaces`.
+    whose names are those it `replaces`, and how many pods are `expected` of which owner, by its uid.
     """
     left = ",".join(replaces)
     asked = planned.requirements.get(labels.INSTANCE_TYPE)
@@ -63,6 +65,7 @@ def claim_for(
             DECISION: decision.id,
             PROMISED: ",".join(pods),
             **({REPLACES: left} if left else {}),
+            **({EXPECTED: write_amounts(expected)} if expected else {}),
         },
         owners=(Owner(kind=pool.generation.pool_kind, name=pool.name, uid=pool.uid, block_deletion=True),),
         finalizers=(labels.TERMINATION_FINALIZER,),

@@ -41,23 +41,29 @@ def what_holds(model: ClusterModel, plan: PackingPlan, leaving: Collection[str] 
     A pod that is gone, bound or promised elsewhere loses its place, a room that shrank or is leaving gets
     only what fits, a claim whose pods are all gone or that would break its pool's limits is not made.
     """
-    check = _Check(model, leaving)
+    check = _Check(model, plan, leaving)
     return Held(nominations=check.nominations(plan), claims=check.claims(plan))
 
 
 class _Check:
     """Goes through a plan, and notes what it gives away on the way."""
 
-    def __init__(self, model: ClusterModel, leaving: Collection[str]) -> None:
+    def __init__(self, model: ClusterModel, plan: PackingPlan, leaving: Collection[str]) -> None:
         self._model = model
         self._leaving = leaving
+        self._planned = {*plan.nominations, *(uid for claim in plan.claims for uid in claim.pods)}
         self._placed: set[str] = set()
+        # By workload: its pods that came since they were expected, and how many more are to come.
+        self._came: dict[str, list[Pod]] = {}
+        self._to_come: dict[str, int] = {}
         self._given: dict[str, Resources] = {}
         self._bought: dict[str, Resources] = {}
 
     def _still_waiting(self, uid: str) -> Pod | None:
-        """Return the pod if it still needs a place."""
+        """Return the pod if it still needs a place; for an expected one, one that came, or is still to."""
         model, pod = self._model, self._model.objects.pods.get(uid)
+        if pod is None and uid in model.expected.offered:
+            return self._came_instead(uid)
         if pod is None or uid in self._placed or model.promises.of(uid) is not None:
             return None
         if pod.provisionable:
@@ -79,9 +85,24 @@ class _Check:
             given = self._given.get(target, NOTHING)
             if pod.spec.requests.fits(existing_node.free.minus(given)):
                 self._given[target] = given.plus(pod.spec.requests)
-                self._placed.add(uid)
+                self._placed.add(pod.uid)
                 kept.append((pod, target))
         return tuple(kept)
+
+    def _came_instead(self, uid: str) -> Pod | None:
+        """Return who gets the place of an expected pod: one that came since, or itself if it is to come."""
+        model, like = self._model, self._model.expected.offered.get(uid)
+        if like is None or like.owner is None or model.promises.of(uid) is not None:
+            return None
+        owner = like.owner.uid
+        if owner not in self._came:
+            waiting = model.expected.waiting(owner)
+            self._came[owner] = [p for p in waiting if p.uid not in self._planned and p.spec == like.spec]
+            self._to_come[owner] = model.expected.unpromised(owner)
+        if self._came[owner]:
+            return self._came[owner].pop(0)
+        self._to_come[owner] -= 1
+        return like if self._to_come[owner] >= 0 else None
 
     def claims(self, plan: PackingPlan) -> tuple[HeldClaim, ...]:
         held = (self._claim(index, planned) for index, planned in enumerate(plan.claims))

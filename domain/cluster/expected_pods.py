@@ -1,0 +1,225 @@
+"""Expected pods: those that workloads are still to make, planned before they are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from treenail.domain.cluster.inventory import Inventory
+from treenail.domain.cluster.promises import PromiseBook
+from treenail.domain.cluster.workloads import Workload
+from treenail.domain.model.backoff import Backoff
+from treenail.domain.model.pods import Phase, Pod
+
+# So many are planned in one decision at most. The first pod without a place begins the next one.
+MOST: Final = 5_000
+_PATIENCE_LEAST, _PATIENCE_MOST = timedelta(seconds=30), timedelta(minutes=5)
+# Pods are waited for this many times as long as they took to come one after the other at the slowest.
+_PATIENCE: Final = 3
+_PACE_FADES: Final = 0.9
+_AGAIN: Final = Backoff(first=60.0, longest=1800.0)
+# Labels that tell one pod of a workload from another.
+_OWN_LABELS: Final = (
+    "batch.kubernetes.io/job-completion-index",
+    "apps.kubernetes.io/pod-index",
+    "statefulset.kubernetes.io/pod-name",
+)
+_REVISION: Final = "controller-revision-hash"
+
+
+@dataclass(slots=True)
+class _Wish:
+    """What is known of one workload's pods. `left` are those that ceased to be active since its last news."""
+
+    active: dict[str, None] = field(default_factory=dict)
+    left: int = 0
+    came_at: datetime | None = None
+    # Since when more are waited for, None where nobody does; and what became of waiting before.
+    waited_since: datetime | None = None
+    given_up: int = 0
+    not_before: datetime | None = None
+    news: bool = True
+
+
+class ExpectedPods:
+    """The pods that workloads are still to make, as far as they are expected. Mutable.
+
+    A workload makes `wanted` pods, less those that are active. One that ceased to be active counts until
+    there is news of its workload: a Job says how many are done. The shape of an expected pod is that of the
+    latest pod of its workload, as admission left it. It has a uid and a promise, and is in no store of
+    objects; a pod that its workload makes takes the promise over.
+
+    Pods are waited for three times as long as pods took to come one after the other, 30 s at least. Then
+    no more are expected until there is news of their workload, and not before a pause, which grows.
+    """
+
+    def __init__(self, objects: Inventory, promises: PromiseBook, *, on: bool) -> None:
+        self._objects = objects
+        self._promises = promises
+        self._on = on
+        self._wishes: dict[str, _Wish] = {}
+        self._numbered = 0
+        self._slowest = timedelta(0)
+        # The expected pods of the last decision, by uid.
+        self.offered: dict[str, Pod] = {}
+
+    # --- facts
+
+    def pod(self, before: Pod | None, after: Pod | None, now: datetime) -> str:
+        """Take in a pod as it was and as it is, None where it is not there; return its owner's uid or ""."""
+        pod = after or before
+        owner = pod.owner if pod is not None else None
+        if pod is None or owner is None or owner.kind not in ("ReplicaSet", "Job", "StatefulSet"):
+            return ""
+        wish = self._wishes.setdefault(owner.uid, _Wish())
+        if after is not None and after.active:
+            if pod.uid not in wish.active:
+                wish.active[pod.uid] = None
+                self._came(wish, now)
+        elif pod.uid in wish.active:
+            del wish.active[pod.uid]
+            wish.left += 1
+        self._tidy(owner.uid)
+        return owner.uid
+
+    def _came(self, wish: _Wish, now: datetime) -> None:
+        since = wish.came_at or wish.waited_since
+        if wish.waited_since is not None and since is not None:
+            self._slowest = max(now - since, self._slowest * _PACE_FADES)
+        wish.came_at, wish.news = now, True
+
+    def workload(self, uid: str, *, changed: bool) -> None:
+        """Take in news of a workload, which says other things than before if it `changed`."""
+        wish = self._wishes.setdefault(uid, _Wish())
+        wish.left = 0
+        wish.news = wish.news or changed
+        self._tidy(uid)
+
+    def _tidy(self, uid: str) -> None:
+        if not self._wishes[uid].active and self._objects.workload(uid) is None:
+            del self._wishes[uid]
+
+    # --- questions
+
+    def known(self, owner: str) -> bool:
+        """Return whether pods of an owner are promised places before they are there, or may be."""
+        return owner in self._wishes
+
+    def to_come(self, owner: str, now: datetime | None = None) -> int:
+        """Return how many pods a workload is to make that are expected, promised places included.
+
+        With `now`, also whether it was given up lately is asked.
+        """
+        workload, wish = self._objects.workload(owner), self._wishes.get(owner)
+        if not self._on or workload is None or wish is None or not _makes_pods(workload):
+            return 0
+        if now is not None and wish.not_before is not None and (now < wish.not_before or not wish.news):
+            return 0
+        return max(0, workload.wanted - len(wish.active) - wish.left)
+
+    def unpromised(self, owner: str, now: datetime | None = None) -> int:
+        """Return how many of the pods to come have no promise."""
+        return max(0, self.to_come(owner, now) - self._promises.heirless(owner))
+
+    def surplus(self, owner: str) -> int:
+        """Return how many of the promises to pods to come are for more pods than will come."""
+        promised = len(self._promises.expected(owner))
+        if not promised:
+            return 0
+        others = self._promises.heirless(owner) - promised
+        return max(0, promised - max(0, self.to_come(owner) - others))
+
+    def beside(self, pods: Iterable[Pod], held: Iterable[Pod], now: datetime) -> tuple[Pod, ...]:
+        """Return the pods to plan with `pods` that wait: those expected of the same workloads.
+
+        None where other pods of theirs were refused, and are `held` back. They are the last of their kind.
+        """
+        without = {pod.owner.uid for pod in held if pod.owner is not None}
+        owners = dict.fromkeys(p.owner.uid for p in pods if p.owner is not None and p.provisionable)
+        found: list[Pod] = []
+        for owner in owners:
+            number = min(self.unpromised(owner, now), MOST - len(found)) if owner not in without else 0
+            like = self._like(owner) if number > 0 else None
+            if like is not None:
+                found += (self._made_up(like, owner, now) for _ in range(number))
+        self.offered = {pod.uid: pod for pod in found}
+        return tuple(found)
+
+    def _like(self, owner: str) -> Pod | None:
+        """Return the latest pod of a workload that the next ones will be like, None where none is."""
+        workload, wish = self._objects.workload(owner), self._wishes[owner]
+        pods = [pod for uid in wish.active if (pod := self._objects.pods.get(uid)) is not None]
+        if workload is not None and workload.revision:
+            pods = [pod for pod in pods if pod.labels.get(_REVISION) == workload.revision]
+        latest = max(pods, key=lambda p: (p.created_at, p.resource_version, p.uid), default=None)
+        if latest is None or latest.unread or latest.spec.scheduling_gates or latest.spec.resource_claims:
+            return None
+        # Claims on storage by template are named after each pod, and what zone they will be in is not known.
+        own_volumes = latest.stateful and any(volume.claim_name for volume in latest.spec.volumes)
+        return None if own_volumes else latest
+
+    def _made_up(self, like: Pod, owner: str, now: datetime) -> Pod:
+        self._numbered += 1
+        return replace(
+            like,
+            uid=f"expected/{owner}/{self._numbered}",
+            name=f"{like.name}-expected-{self._numbered}",
+            resource_version=0,
+            labels={key: value for key, value in like.labels.items() if key not in _OWN_LABELS},
+            created_at=now,
+            phase=Phase.PENDING,
+            node_name="",
+            nominated_node="",
+            unschedulable_since=now,
+            scheduled_at=None,
+            started_at=None,
+            ready=False,
+        )
+
+    def waiting(self, owner: str) -> tuple[Pod, ...]:
+        """Return the pods of a workload that wait for a place and have no promise, the first first."""
+        uids = self._wishes[owner].active if owner in self._wishes else ()
+        pods = [
+            self._objects.pods[uid]
+            for uid in uids
+            if uid in self._objects.provisionable and self._promises.of(uid) is None
+        ]
+        return tuple(sorted(pods, key=lambda p: (p.created_at, p.uid)))
+
+    # --- patience
+
+    def wait(self, owner: str, now: datetime) -> None:
+        """Take in that places were promised to pods of a workload that are to come."""
+        wish = self._wishes.get(owner)
+        if wish is not None:
+            wish.waited_since = wish.waited_since or now
+
+    def due(self) -> datetime | None:
+        """Return when the first workload is to be given up, if its next pod does not come."""
+        return min((self._until(wish) for wish in self._wishes.values() if wish.waited_since), default=None)
+
+    def _until(self, wish: _Wish) -> datetime:
+        patience = min(max(self._slowest * _PATIENCE, _PATIENCE_LEAST), _PATIENCE_MOST)
+        return max(at for at in (wish.waited_since, wish.came_at) if at is not None) + patience
+
+    def give_up(self, now: datetime) -> tuple[str, ...]:
+        """Return the workloads whose pods did not come in time: of those no more are expected."""
+        over: list[str] = []
+        for owner, wish in self._wishes.items():
+            if wish.waited_since is None:
+                continue
+            if not self._promises.expected(owner):
+                wish.waited_since = None
+                wish.given_up = 0
+            elif self._until(wish) <= now:
+                wish.waited_since, wish.news = None, False
+                wish.given_up += 1
+                wish.not_before = now + timedelta(seconds=_AGAIN.after(wish.given_up))
+                over.append(owner)
+        return tuple(over)
+
+
+def _makes_pods(workload: Workload) -> bool:
+    return not (workload.held or workload.in_turn or workload.for_pods_only)

@@ -1,0 +1,182 @@
+"""Pods that workloads are still to make: planned with those that wait, and given up when they do not come."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.actors.cluster_rig import Knowing
+from tests.builders import claim_of, decided, node_of, pending_pod, planned_claim, view
+from treenail.domain.cluster.changes import PodChanged
+from treenail.domain.cluster.planning import SnapshotTaken
+from treenail.domain.cluster.workloads import Workload
+from treenail.domain.model.claims import EXPECTED, PROMISED
+from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.packing.plan import RefusedClass
+from treenail.domain.packing.reasons import Reason, Refusal
+
+WEB = Workload(uid="web", kind="ReplicaSet", name="web", resource_version=1, wanted=4)
+P1 = pending_pod("p1")
+
+
+def _planned(stage: Knowing) -> list[str]:
+    return [pod.uid for pod in stage.selector.of(SnapshotTaken)[-1].snapshot.pods]
+
+
+def _bought(workload: Workload = WEB) -> tuple[Knowing, NodeClaim]:
+    """Return a stage on which one claim was committed for the first pod and all those to come."""
+    stage = Knowing(P1, workload)
+    stage.close_batch()
+    stage.decide(planned_claim(*_planned(stage)))
+    return stage, stage.committed()[-1].claims[0]
+
+
+def _promised(stage: Knowing) -> list[str]:
+    return sorted(p.pod if not p.expected else "to come" for p in stage.model.promises.all())
+
+
+def _waiting(stage: Knowing) -> list[str]:
+    told: dict[str, bool] = {c.uid: c.waiting for c in stage.pod_watcher.of(PodChanged)}
+    return [uid for uid, waiting in told.items() if waiting]
+
+
+def test_pods_to_come_are_planned_with_the_first_one() -> None:
+    stage = Knowing(P1, WEB)
+
+    stage.close_batch()
+
+    taken = stage.selector.of(SnapshotTaken)[-1].snapshot.pods
+    assert len(taken) == 4
+    assert taken[0] == P1
+    assert {pod.spec for pod in taken} == {P1.spec}
+    assert {pod.owners for pod in taken} == {P1.owners}
+    assert len({pod.uid for pod in taken}) == 4
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"held": "suspended"},
+        {"in_turn": True},
+        {"for_pods_only": True},
+        {"wanted": 1},
+        {"revision": "newer"},
+        {"uid": "another"},
+    ],
+)
+def test_no_pods_are_expected_that_may_not_come(other: dict[str, object]) -> None:
+    stage = Knowing(P1, replace(WEB, **other))
+
+    stage.close_batch()
+
+    assert _planned(stage) == ["p1"]
+
+
+def test_the_claim_says_how_many_pods_are_to_come_and_of_whom() -> None:
+    _, made = _bought()
+
+    assert made.annotations[PROMISED] == "p1"
+    assert made.annotations[EXPECTED] == "web=3"
+
+
+def test_nobody_hears_that_a_pod_to_come_was_nominated() -> None:
+    stage, _ = _bought()
+
+    assert [pod.uid for pod, _ in stage.committed()[-1].places] == ["p1"]
+
+
+def test_a_pod_that_comes_has_its_place_already() -> None:
+    stage, _ = _bought()
+
+    stage.see(pending_pod("p2"), pending_pod("p3"))
+
+    assert _promised(stage) == ["p1", "p2", "p3", "to come"]
+    assert _waiting(stage) == []
+
+
+def test_a_pod_that_came_while_it_was_planned_gets_the_place() -> None:
+    stage = Knowing(P1, WEB)
+    stage.close_batch()
+    planned = _planned(stage)
+    stage.see(pending_pod("p2"))
+
+    stage.decide(planned_claim(*planned))
+
+    assert _promised(stage) == ["p1", "p2", "to come", "to come"]
+
+
+def test_another_pod_of_the_workload_is_decided_on_where_it_asks_for_more() -> None:
+    stage, _ = _bought()
+
+    stage.see(pending_pod("p2", cpu=2))
+
+    assert _waiting(stage) == ["p2"]
+    assert _promised(stage) == ["p1", "to come", "to come"]
+
+
+def test_a_wish_that_shrinks_gives_places_back_at_once() -> None:
+    stage, _ = _bought()
+
+    stage.see(replace(WEB, resource_version=2, wanted=2))
+    assert _promised(stage) == ["p1", "to come"]
+    stage.see(replace(WEB, resource_version=3, wanted=2, held="its pods cannot be made: exceeded quota"))
+    assert _promised(stage) == ["p1"]
+
+
+def test_pods_that_do_not_come_are_expected_no_longer() -> None:
+    stage, _ = _bought()
+
+    stage.run(29)
+    assert _promised(stage) == ["p1", "to come", "to come", "to come"]
+    stage.run(2)
+    assert _promised(stage) == ["p1"]
+
+
+def test_who_was_waited_for_in_vain_is_expected_again_after_news_and_a_pause() -> None:
+    stage, _ = _bought()
+    stage.run(31)
+
+    stage.see(pending_pod("p2"))
+    stage.close_batch("d2")
+    assert _planned(stage) == ["p2"]
+    stage.decide(name="d2")
+    stage.run(61)
+    stage.see(pending_pod("p3"))
+    stage.close_batch("d3")
+    assert len(_planned(stage)) == 3
+
+
+def test_each_pod_that_comes_renews_the_patience() -> None:
+    stage, _ = _bought()
+    stage.run(20)
+    stage.see(pending_pod("p2"))
+
+    stage.run(29)
+
+    assert _promised(stage) == ["p1", "p2", "to come", "to come"]
+
+
+def test_promises_to_pods_to_come_outlast_the_readiness_of_their_node() -> None:
+    stage, made = _bought()
+
+    there = view(made.name)
+    stage.see(replace(claim_of(there), resource_version=9), node_of(there))
+    stage.run(25)
+
+    assert _promised(stage) == ["to come", "to come", "to come"]
+
+
+def test_pods_that_wait_come_before_those_to_come() -> None:
+    other = pending_pod("other", cpu=8, owner="db")
+    stage = Knowing(P1, other, WEB)
+    stage.close_batch()
+    snapshot = stage.selector.of(SnapshotTaken)[-1].snapshot
+    refusal = Refusal(pool="default", reason=Reason.LIMIT_REACHED, detail="the limit of cpu is reached")
+    reached = RefusedClass(pods=("other",), refusals=(refusal,))
+
+    plan = decided(snapshot, planned_claim(*(p.uid for p in snapshot.pods if p.uid != "other")), name="d1")
+    stage.tell(replace(plan, plan=replace(plan.plan, refused=(reached,))))
+
+    assert stage.committed() == []
+    assert _planned(stage) == ["other", "p1"]
