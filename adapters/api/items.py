@@ -8,7 +8,7 @@ from typing import Any, cast
 from treenail.adapters.api import model as models
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.headers import Header, read_header
-from treenail.adapters.api.kinds import ApiKind, kind_of
+from treenail.adapters.api.kinds import ApiKind, watched_kind_of
 from treenail.adapters.api.partial import read_in_part
 from treenail.adapters.api.reading import Reading
 from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, ObjectSetAside
@@ -17,13 +17,21 @@ from treenail.domain.model.events import ObjectRef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """An object at one resource version: its translation, or why it cannot be read."""
+    """An object at one resource version: its translation, or why it cannot be read.
+
+    There is neither where nothing is to be told of it: a workload that wants no pods.
+    """
 
     uid: str
     name: str
     version: int
     objects: tuple[ClusterObject, ...] = ()
     aside: ObjectSetAside | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is to be told of it."""
+        return not self.objects and self.aside is None
 
     @property
     def known(self) -> tuple[ClusterObject, ...]:
@@ -42,7 +50,7 @@ class Items:
     def __init__(self, api_version: str, name: str, kind: Kind, reading: Reading) -> None:
         self._kind = kind
         self._reading = reading
-        self._api: ApiKind[Any] = kind_of(api_version, name)
+        self._api: ApiKind[Any] = watched_kind_of(api_version, name)
 
     def read(self, content: bytes) -> Item:
         """Return what the object is, set aside where it is not to be understood.
@@ -87,7 +95,7 @@ class Items:
     def _key(self, header: Header) -> str:
         """Return what `key_of` would give for the object."""
         match self._kind:
-            case Kind.POD | Kind.DAEMON_SET:
+            case Kind.POD | Kind.DAEMON_SET | Kind.REPLICA_SET | Kind.JOB | Kind.STATEFUL_SET:
                 return header.uid
             case Kind.NODE_CLASS:
                 return f"{self._api.name}/{header.name}"

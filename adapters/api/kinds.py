@@ -46,6 +46,14 @@ from treenail.adapters.api.core.storage import (
     persistent_volume_claim,
     storage_class,
 )
+from treenail.adapters.api.core.watched_workloads import (
+    WatchedJobModel,
+    WatchedReplicaSetModel,
+    WatchedStatefulSetModel,
+    watched_job,
+    watched_replica_set,
+    watched_stateful_set,
+)
 from treenail.adapters.api.diagnosis import meant, quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.karpenter.v1_node_claim import NodeClaimModel, node_claim
@@ -103,7 +111,13 @@ _ALL: Final[tuple[ApiKind[Any], ...]] = (
     ApiKind("storage.k8s.io/v1", "StorageClass", StorageClassModel, storage_class),
     ApiKind("storage.k8s.io/v1", "CSINode", CSINodeModel, csi_node),
 )
-for _kind in _ALL:
+# What makes pods is watched for how many it wants: of that, less is read than of a manifest.
+WATCHED_WORKLOADS: Final[tuple[ApiKind[Any], ...]] = (
+    ApiKind("apps/v1", "ReplicaSet", WatchedReplicaSetModel, watched_replica_set, namespaced=True),
+    ApiKind("apps/v1", "StatefulSet", WatchedStatefulSetModel, watched_stateful_set, namespaced=True),
+    ApiKind("batch/v1", "Job", WatchedJobModel, watched_job, namespaced=True),
+)
+for _kind in (*_ALL, *WATCHED_WORKLOADS):
     models.prepare(_kind.model)
 # Kubernetes' own kinds, by group, that are common in manifests and are not about pods or nodes.
 _PASSED_OVER: Final[Mapping[str, frozenset[str]]] = {
@@ -129,6 +143,12 @@ def passed_over(api_version: str, name: str) -> bool:
     """Return whether the kind `name` of `api_version` says nothing that matters here, and is no mistake."""
     group, slash, version = api_version.rpartition("/")
     return bool(version) and bool(group) == bool(slash) and name in _PASSED_OVER.get(group, ())
+
+
+def watched_kind_of(api_version: str, name: str) -> ApiKind[Any]:
+    """Return the kind that objects of a watch are read as."""
+    of_workload = (k for k in WATCHED_WORKLOADS if (k.api_version, k.name) == (api_version, name))
+    return next(of_workload, None) or kind_of(api_version, name)
 
 
 def kind_of(api_version: str, name: str) -> ApiKind[Any]:

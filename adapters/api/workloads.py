@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
+from treenail.domain.cluster import workloads
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
@@ -119,5 +120,5 @@ Workload: TypeAlias = "Deployment | ReplicaSet | StatefulSet"
 ApiObject: TypeAlias = (
     "NodePool | NodeClass | NodeClaim | Node | Pod | DaemonSet | Workload"
     " | PodDisruptionBudget | PriorityClass | Namespace"
-    " | PersistentVolume | PersistentVolumeClaim | StorageClass | CSINode | ConfigMap"
+    " | PersistentVolume | PersistentVolumeClaim | StorageClass | CSINode | ConfigMap | workloads.Workload"
 )

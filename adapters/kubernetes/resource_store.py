@@ -69,12 +69,15 @@ class WatchedResource:
         return self._store.begin(self._resource)
 
     def listed(self, listing: Listing[Item], content: bytes) -> None:
-        """Note an object, which is read only where it is not known as it is: mostly it is."""
+        """Note an object, which is read only where it is not known as it is: mostly it is.
+
+        One of which nothing is to be told is as if it were not there: old ReplicaSets are many.
+        """
         header = read_header(content, self._asked)
         if self._store.holds(self._resource, header.uid, header.version):
             listing.there.add(header.uid)
-        else:
-            listing.add(self._items.read(content))
+        elif not (item := self._items.read(content)).idle:
+            listing.add(item)
 
     def merge(self, listing: Listing[Item], revision: int) -> bool:
         return self._store.merge(self._resource, listing, revision)

@@ -50,6 +50,9 @@ STORAGE_CLASS: Final = Resource("StorageClass", "storage.k8s.io/v1", "storagecla
 CSI_NODE: Final = Resource("CSINode", "storage.k8s.io/v1", "csinodes")
 VOLUME_ATTACHMENT: Final = Resource("VolumeAttachment", "storage.k8s.io/v1", "volumeattachments")
 DAEMON_SET: Final = Resource("DaemonSet", "apps/v1", "daemonsets", namespaced=True)
+REPLICA_SET: Final = Resource("ReplicaSet", "apps/v1", "replicasets", namespaced=True)
+STATEFUL_SET: Final = Resource("StatefulSet", "apps/v1", "statefulsets", namespaced=True)
+JOB: Final = Resource("Job", "batch/v1", "jobs", namespaced=True)
 POD_DISRUPTION_BUDGET: Final = Resource(
     "PodDisruptionBudget", "policy/v1", "poddisruptionbudgets", namespaced=True
 )
@@ -61,6 +64,8 @@ MACHINE: Final = Resource("Machine", "karpenter.sh/v1alpha5", "machines")
 AWS_NODE_TEMPLATE: Final = Resource("AWSNodeTemplate", "karpenter.k8s.aws/v1alpha1", "awsnodetemplates")
 KWOK_NODE_CLASS: Final = Resource("KWOKNodeClass", "karpenter.kwok.sh/v1alpha1", "kwoknodeclasses")
 
+# What makes pods, watched for how many it wants. Where we may not see it, nodes are made for pods alone.
+WORKLOADS: Final[tuple[Resource, ...]] = (REPLICA_SET, STATEFUL_SET, JOB)
 # What only some pods need to be known: where we may not see it, the others go on.
 DISPENSABLE: Final[tuple[Resource, ...]] = (
     NAMESPACE,
@@ -69,6 +74,7 @@ DISPENSABLE: Final[tuple[Resource, ...]] = (
     PERSISTENT_VOLUME_CLAIM,
     CSI_NODE,
     POD_DISRUPTION_BUDGET,
+    *WORKLOADS,
 )
 # What is watched, in the order in which a full list tells it: what others refer to comes first.
 WATCHED: Final[tuple[Resource, ...]] = (
