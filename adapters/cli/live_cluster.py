@@ -102,7 +102,12 @@ class LiveCluster:
             said.append(" ".join((message, *(f"{name}={value}" for name, value in fields.items()))))
 
         reader = KubernetesReader(
-            self._connection, congested=lambda: False, failed=facts.put, log=log, forbidden=facts.put
+            self._connection,
+            congested=lambda: False,
+            failed=facts.put,
+            log=log,
+            forbidden=facts.put,
+            workloads=False,
         )
         reader.feed(_Into(facts))
         try:

@@ -19,7 +19,7 @@ from treenail.adapters.kubernetes.lease import KubernetesLease
 from treenail.adapters.kubernetes.reader import KubernetesReader
 from treenail.adapters.kubernetes.writer import KubernetesWriter
 from treenail.adapters.settings.price_overrides import read_price_overrides
-from treenail.adapters.settings.settings import CloudName
+from treenail.adapters.settings.settings import CloudName, ProvisionFor
 from treenail.adapters.settings.sources import SettingError
 from treenail.adapters.solver.process import WorkerSolver
 from treenail.domain.interruption.queue_messages import QueueMessage
@@ -63,6 +63,7 @@ def open_outside(ground: Ground) -> Outside:
             failed=ground.failed,
             log=ground.telemetry.log,
             uniform=ground.dice.uniform,
+            workloads=ground.settings.provision_for is ProvisionFor.WISHES,
         )
         writer = KubernetesWriter(connection, clock=ground.clock, dice=ground.dice)
         queue = _queue(ground)

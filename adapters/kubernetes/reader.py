@@ -26,6 +26,7 @@ from treenail.adapters.kubernetes.resources import (
     NODE_CLAIM,
     VOLUME_ATTACHMENT,
     WATCHED,
+    WORKLOADS,
     Resource,
 )
 from treenail.adapters.kubernetes.volume_attachments import VolumeAttachments
@@ -58,6 +59,7 @@ class KubernetesReader:
     `congested` tells that the listener has enough to do; `failed` gets unexpected exceptions,
     `forbidden` of each list that is refused us without which nothing is told. It is asked for again: whoever
     runs the cluster may allow it meanwhile. `uniform` is the dice. All are called from all threads.
+    Without `workloads` what makes pods is not watched.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class KubernetesReader:
         uniform: Callable[[float, float], float] = random.uniform,
         pace: Pace | None = None,
         forbidden: Callable[[ForbiddenError], None] = lambda _: None,
+        workloads: bool = True,
     ) -> None:
         self._connection = connection
         self._congested = congested
@@ -78,6 +81,7 @@ class KubernetesReader:
         self._uniform = uniform
         self._pace = pace or Pace()
         self._forbidden = forbidden
+        self._watched = tuple(r for r in WATCHED if workloads or r not in WORKLOADS)
         self._watching: _Watch | None = None
         self._telling: tuple[FactPublisher, threading.Thread] | None = None
         self._attachments = VolumeAttachments(
@@ -146,7 +150,7 @@ class KubernetesReader:
                 thread.join(max(0.0, until - time.monotonic()))
 
     def _watch(self) -> _Watch:
-        store = WatchStore(WATCHED)
+        store = WatchStore(self._watched)
         reading = Reading()
         relister = Relister()
         watchers: list[Watcher] = []
@@ -159,10 +163,10 @@ class KubernetesReader:
             self._watcher(
                 resource, WatchedResource(resource, store, items_of(resource, reading)), relister, answered
             )
-            for resource in WATCHED
+            for resource in self._watched
         )
         threads = [self._thread("relist", relister.run)]
-        threads += [self._thread(r.plural, w.run) for r, w in zip(WATCHED, watchers, strict=True)]
+        threads += [self._thread(r.plural, w.run) for r, w in zip(self._watched, watchers, strict=True)]
         return _Watch(store, relister, tuple(watchers), tuple(threads))
 
     def _begin_drain(self, run: Callable[[], None]) -> None:

@@ -39,6 +39,13 @@ class ConsolidationMode(StrEnum):
     OFF = "off"
 
 
+class ProvisionFor(StrEnum):
+    """For which pods nodes are bought: also those that workloads are still to make, or those that are there."""
+
+    WISHES = "wishes"
+    PODS = "pods"
+
+
 class LogLevel(StrEnum):
     """The least important log lines that are written."""
 
@@ -176,6 +183,11 @@ class Settings:
     )
     batch_max_duration: float = _variable(
         "10s", values.seconds, "The longest time from the first pod to the end of a batch."
+    )
+    provision_for: ProvisionFor = _variable(
+        "wishes",
+        values.one_of(ProvisionFor),
+        "Whether nodes are also made for pods that workloads are still to make: `wishes`, or `pods` if not.",
     )
     early_binding: bool = _variable(
         "false", values.boolean, "Whether pods are bound to a node as soon as its instance is bought."

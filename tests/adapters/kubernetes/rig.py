@@ -76,6 +76,8 @@ class Rig:
         pace: Pace = FAST,
         congested: Callable[[], bool] = lambda: False,
         uniform: Callable[[float, float], float] = middle,
+        *,
+        workloads: bool = True,
     ) -> None:
         self.server = ScriptedServer()
         self.heard = Heard()
@@ -84,6 +86,7 @@ class Rig:
         self._pace = pace
         self._congested = congested
         self._uniform = uniform
+        self._workloads = workloads
 
     def __enter__(self) -> Self:
         self.server.__enter__()
@@ -95,6 +98,7 @@ class Rig:
             log=self._note,
             uniform=self._uniform,
             pace=self._pace,
+            workloads=self._workloads,
         )
         return self
 

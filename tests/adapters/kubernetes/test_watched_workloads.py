@@ -102,3 +102,15 @@ def test_they_are_told_of_when_the_role_allows_them_at_last() -> None:
 
     assert keys(listed) == ["uid-r"]
     assert listed.unreadable == frozenset()
+
+
+def test_nobody_asks_for_them_where_nodes_are_made_for_pods_alone() -> None:
+    with Rig(workloads=False) as rig:
+        rig.server.serve(REPLICA_SET, replica_set("r", 1, 3))
+        rig.server.serve(NODE, node("n-0", 1))
+
+        listed = rig.start()
+
+    assert keys(listed) == ["n-0"]
+    assert listed.unreadable == frozenset()
+    assert not {asked.path for asked in rig.server.asked} & {resource.path() for resource in WORKLOADS}
