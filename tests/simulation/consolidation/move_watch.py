@@ -24,6 +24,8 @@ SIX_HOURS: Final = 6 * 3600.0
 VOLUNTARY: Final = ("empty", "underutilized", "drifted")
 # Calls under way may still be answered by a state that was so long ago.
 _LATE_SECONDS: Final = 5.0
+# So long after a pod was bound the eviction of another one, whose room that was, may be on its way yet.
+_UNDER_WAY_SECONDS: Final = 0.05
 _CENT: Final = 1e-6
 
 
@@ -44,6 +46,8 @@ class Lineage:
     kinds: dict[str, str] = field(default_factory=dict)
     born: dict[str, float] = field(default_factory=dict)
     before: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    # Those that a move planned; others were bought for pods whose room somebody else took.
+    planned: dict[str, None] = field(default_factory=dict)
 
     def note(self, claim: NodeClaim, at: float, names: dict[str, str], given_up: set[str]) -> None:
         """Take a claim in: `names` are the claims of nodes, by the node's name."""
@@ -52,6 +56,8 @@ class Lineage:
             self.born[claim.name] = at
             before = (names.get(node, node) for node in replaced_nodes(claim))
             self.before[claim.name] = tuple(one for one in before if one in given_up)
+            if labels.CONSOLIDATED in claim.annotations:
+                self.planned[claim.name] = None
 
     def returns(self) -> list[tuple[str, str, str]]:
         """Return chains of claims of which the third is what the first was, all within six hours."""
@@ -63,6 +69,10 @@ class Lineage:
                     if same and self.born[name] - self.born[first] < SIX_HOURS:
                         found.append((first, middle, name))
         return found
+
+    def planned_returns(self) -> list[tuple[str, str, str]]:
+        """Return those of them in which moves planned both steps."""
+        return [chain for chain in self.returns() if self.planned.keys() >= {*chain[1:]}]
 
     def likes(self) -> list[tuple[str, str]]:
         """Return claims that were bought in place of one alone that is just the same."""
@@ -95,6 +105,7 @@ class MoveWatch:
         self._gone: set[str] = set()
         self._read = 0
         self._lost: deque[tuple[float, str]] = deque(maxlen=100)
+        self._bound_at = 0.0
         rehearsal.cluster.on_change(self._note)
 
     def _note(self, change: Change) -> None:
@@ -104,6 +115,8 @@ class MoveWatch:
             if after.node_name:
                 self._claim_of[after.node_name] = after.name
             self.lineage.note(after, self._rehearsal.seconds, self._claim_of, self._given_up())
+        elif isinstance(after, Pod) and after.node_name and isinstance(before, Pod) and not before.node_name:
+            self._bound_at = self._rehearsal.seconds
         elif isinstance(before, Pod) and before.node_name and before.active:
             # Without a grace period it is gone at once.
             if after is None or (isinstance(after, Pod) and after.deleting_since is not None):
@@ -137,7 +150,8 @@ class MoveWatch:
         self.young += lived < timedelta(minutes=1)
         watched = timedelta(seconds=self._rehearsal.seconds - self.since)
         self.again += self._rehearsal.world.now() - pod.created_at < watched
-        if not self._has_place(model, pod) and not self._room(model, pod):
+        under_way = self._rehearsal.seconds - self._bound_at < _UNDER_WAY_SECONDS
+        if not under_way and not self._has_place(model, pod) and not self._room(model, pod):
             self._fail(f"{pod.key} was evicted from {pod.node_name} without a place to go", self.homeless)
 
     def _surplus(self, pod: Pod) -> bool:
@@ -219,6 +233,12 @@ class MoveWatch:
             if voluntary and entry.at >= self.since:
                 counts[str(entry.fields["cause"])] += len(_listed(entry.fields["nodes"]))
         return counts
+
+    @property
+    def replaced(self) -> int:
+        """How many nodes were given up at will for which others were bought."""
+        born, before = self.lineage.born, self.lineage.before
+        return len({one for name in before if born[name] >= self.since for one in before[name]})
 
     @property
     def last_move(self) -> float:

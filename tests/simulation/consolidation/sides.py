@@ -32,13 +32,17 @@ class Side(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """How a side is rehearsed. `simulation_seconds` is what one simulation takes Karpenter's rule."""
+    """How a side is rehearsed. `simulation_seconds` is what one simulation takes Karpenter's rule.
+
+    With `fill_nodes` the scheduler prefers full nodes, in place of empty ones.
+    """
 
     seed: int = 1
     spot_to_spot: bool = False
     simulation_seconds: float = 0.0
     strict: bool = True
     payback: timedelta | None = None
+    fill_nodes: bool = False
     cluster_faults: ClusterFaults = field(default_factory=ClusterFaults)
     ec2_faults: EC2Faults = field(default_factory=EC2Faults)
 
@@ -53,7 +57,7 @@ class Rehearsed:
             seed=terms.seed,
             conditions=Conditions(
                 system=_system(side, terms),
-                cluster=ClusterSettings(system_daemons=EKS_DAEMONS),
+                cluster=ClusterSettings(system_daemons=EKS_DAEMONS, fill_nodes=terms.fill_nodes),
                 cluster_faults=terms.cluster_faults,
                 ec2_faults=terms.ec2_faults,
             ),

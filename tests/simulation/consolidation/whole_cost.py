@@ -13,11 +13,16 @@ from treenail.domain.model.resources import Resources, total
 from treenail.domain.packing.problem import NODE_OVERHEAD_COST
 
 
-def surcharge(rehearsal: Rehearsal, pool: NodePool) -> float:
-    """Return what each node of a pool costs beside its price, $/h."""
+def volumes_of(rehearsal: Rehearsal, pool: NodePool) -> float:
+    """Return what the volumes of each node of a pool cost, $/h."""
     node_class = rehearsal.system.model.objects.node_class(pool.node_class)
     assert node_class is not None
-    return volume_cost(node_class) + pool.overhead_cost(NODE_OVERHEAD_COST)
+    return volume_cost(node_class)
+
+
+def surcharge(rehearsal: Rehearsal, pool: NodePool) -> float:
+    """Return what each node of a pool costs beside its price, $/h."""
+    return volumes_of(rehearsal, pool) + pool.overhead_cost(NODE_OVERHEAD_COST)
 
 
 def whole_cost(rehearsal: Rehearsal) -> float:
