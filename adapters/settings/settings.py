@@ -40,7 +40,7 @@ class ConsolidationMode(StrEnum):
 
 
 class ProvisionFor(StrEnum):
-    """For which pods nodes are bought: also those that workloads are still to make, or those that are there."""
+    """For which pods nodes are bought: also those that workloads are still to make, or those there."""
 
     WISHES = "wishes"
     PODS = "pods"

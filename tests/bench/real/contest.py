@@ -1,10 +1,11 @@
-"""One run: a fresh control plane, one controller, one Deployment, until all its pods are ready."""
+"""One run: a fresh control plane, one controller, workloads made at once, until all their pods are ready."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +19,8 @@ from tests.real.parts.processes import Processes, Program
 
 NODES: Final = "/api/v1/nodes"
 DEPLOYMENTS: Final = "/apis/apps/v1/namespaces/default/deployments"
+JOBS: Final = "/apis/batch/v1/namespaces/default/jobs"
+PODS: Final = "/api/v1/namespaces/default/pods"
 CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CLASSES: Final = "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses"
 PRICE: Final = "eks-node-viewer/instance-price"
@@ -54,7 +57,7 @@ POOL: Final = {
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured. Seconds count from the Deployment's POST: to the last new node, to all pods ready.
+    """What was measured. Seconds count from the first POST: to the last new node, to all pods ready.
 
     CPU seconds are those of the controller and its children in that time, `resident_mib` the most that was
     seen, `dollars_per_hour` what all nodes cost.
@@ -62,6 +65,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     controller: str
     pods: int
+    shape: str = ""
     seconds: float
     last_node_seconds: float
     cpu_seconds: float
@@ -71,17 +75,68 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     start_seconds: float
 
 
-def run(contestant: Contestant, pods: int) -> Run:
-    """Run one contest.
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is asked for at once: so many pods in so many Deployments, or in one Job."""
+
+    pods: int
+    workloads: int = 1
+    job: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> Shape:
+        """Read "500", "2000x20" (in 20 Deployments) or "job1000"; ValueError where it is none of these."""
+        pods, _, workloads = text.removeprefix("job").partition("x")
+        return cls(int(pods), int(workloads or 1), text.startswith("job"))
+
+    def __str__(self) -> str:
+        """Return it as it is read."""
+        return f"job{self.pods}" if self.job else f"{self.pods}x{self.workloads}".removesuffix("x1")
+
+    @property
+    def path(self) -> str:
+        return JOBS if self.job else DEPLOYMENTS
+
+    def objects(self) -> list[dict[str, Any]]:
+        """Return the workloads."""
+        if self.job:
+            return [job(self.pods)]
+        each = self.pods // self.workloads
+        names = ["inflate", *(f"inflate-{n}" for n in range(1, self.workloads))]
+        return [deployment(each, name) for name in names]
+
+    def ready(self, parts: ControlPlane) -> int:
+        """Return how many of the pods are ready."""
+        field = "ready" if self.job else "readyReplicas"
+        listed = parts.request("GET", self.path)[1]["items"]
+        return sum(one.get("status", {}).get(field) or 0 for one in listed)
+
+
+def run(contestant: Contestant, shape: Shape, writes: int | None = None) -> Run:
+    """Run one contest. `writes` is how many calls a second the controller manager makes, by default many.
 
     Raises:
         PartFailedError: a part or the controller ended, or did not get ready.
         TimeoutError: the pods are not all ready in ten minutes.
     """
-    with ControlPlane() as parts:
+    paced = (f"--kube-api-qps={writes}", f"--kube-api-burst={writes * 3 // 2}") if writes else ()
+    with ControlPlane(args={"kube-controller-manager": paced}) as parts:
         install(parts, contestant)
         with _running(contestant, parts) as (processes, start_seconds):
-            return _measure(contestant.name, parts, processes, pods, start_seconds)
+            if contestant.nodes_first:
+                _make_nodes(parts, shape)
+            return _measure(contestant.name, parts, processes, shape, start_seconds)
+
+
+def _make_nodes(parts: ControlPlane, shape: Shape) -> None:
+    """Have all nodes that the workloads need, with no pods on them."""
+    for what in shape.objects():
+        _made(parts, shape.path, what)
+    until(lambda: shape.ready(parts) == shape.pods, "the nodes do not come", patience=PATIENCE)
+    for what in shape.objects():
+        parts.request("DELETE", f"{shape.path}/{what['metadata']['name']}?propagationPolicy=Background")
+    until(lambda: not parts.request("GET", PODS)[1]["items"], "the pods do not go", patience=PATIENCE)
+    time.sleep(QUIET)
 
 
 def install(parts: ControlPlane, contestant: Contestant) -> None:
@@ -117,29 +172,31 @@ def _running(contestant: Contestant, parts: ControlPlane) -> Iterator[tuple[Proc
         processes.close()
 
 
-def _measure(name: str, parts: ControlPlane, processes: Processes, pods: int, start_seconds: float) -> Run:
+def _measure(name: str, parts: ControlPlane, processes: Processes, shape: Shape, start_seconds: float) -> Run:
     pid = processes.pid(name)
     before = usage(pid)
-    most, nodes, last_node = before.resident_bytes, 0, 0.0
+    most, nodes, last_node = before.resident_bytes, len(parts.request("GET", NODES)[1]["items"]), 0.0
     begun = time.monotonic()
-    _made(parts, DEPLOYMENTS, deployment(pods))
+    for what in shape.objects():
+        _made(parts, shape.path, what)
     while True:
         most = max(most, usage(pid).resident_bytes)
         there = len(parts.request("GET", NODES)[1]["items"])
         if there > nodes:
             nodes, last_node = there, time.monotonic() - begun
-        status = parts.request("GET", f"{DEPLOYMENTS}/inflate")[1].get("status", {})
-        if status.get("readyReplicas") == pods:
+        ready = shape.ready(parts)
+        if ready == shape.pods:
             break
         if name not in processes.running() or time.monotonic() - begun > PATIENCE:
-            raise TimeoutError(f"{name}: {status}; it said last:\n{processes.last_lines(name)}")
+            raise TimeoutError(f"{name}: {ready} are ready; it said last:\n{processes.last_lines(name)}")
         time.sleep(LOOK_EVERY)
     seconds = time.monotonic() - begun
     after = usage(pid)
     bought = parts.request("GET", NODES)[1]["items"]
     return Run(
         controller=name,
-        pods=pods,
+        pods=shape.pods,
+        shape=str(shape),
         seconds=round(seconds, 2),
         last_node_seconds=round(last_node, 2),
         cpu_seconds=round(after.cpu_seconds - before.cpu_seconds, 2),
@@ -150,19 +207,33 @@ def _measure(name: str, parts: ControlPlane, processes: Processes, pods: int, st
     )
 
 
-def deployment(replicas: int) -> dict[str, Any]:
-    """Return a Deployment `inflate` of so many pods of one CPU and 1 GiB each."""
-    container = {"name": "app", "image": "pause", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
+def deployment(replicas: int, name: str = "inflate") -> dict[str, Any]:
+    """Return a Deployment of so many pods of one CPU and 1 GiB each."""
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {"name": "inflate"},
+        "metadata": {"name": name},
         "spec": {
             "replicas": replicas,
-            "selector": {"matchLabels": {"app": "inflate"}},
-            "template": {"metadata": {"labels": {"app": "inflate"}}, "spec": {"containers": [container]}},
+            "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"labels": {"app": name}}, "spec": {"containers": [_container()]}},
         },
     }
+
+
+def job(pods: int) -> dict[str, Any]:
+    """Return a Job `inflate` of so many such pods at once."""
+    spec = {"containers": [_container()], "restartPolicy": "Never"}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "inflate"},
+        "spec": {"parallelism": pods, "completions": pods, "template": {"spec": spec}},
+    }
+
+
+def _container() -> dict[str, Any]:
+    return {"name": "app", "image": "pause", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
 
 
 def _made(parts: ControlPlane, path: str, what: object) -> None:

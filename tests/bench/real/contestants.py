@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +20,8 @@ ROOT: Final = Path(__file__).parents[3]
 class Contestant:
     """How to run a controller: its command, its own variables, and the folder of its CRDs.
 
-    `settled` tells when it has taken in the pool.
+    `settled` tells when it has taken in the pool. With `nodes_first` its nodes are there before the pods are
+    asked for: nothing can be sooner.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Contestant:
     crds: Path
     settled: Callable[[ControlPlane], bool]
     env: Mapping[str, str] = field(default_factory=dict)
+    nodes_first: bool = False
 
 
 def common_env(kubeconfig: Path, *, metrics_port: int, health_port: int) -> dict[str, str]:
@@ -72,6 +74,16 @@ def treenail() -> Contestant:
         settled=lambda _: True,
         env={"CLOUD": "kwok"},
     )
+
+
+def treenail_for_pods() -> Contestant:
+    """Return ours, buying for the pods that are there alone."""
+    return replace(treenail(), name="treenail-for-pods", env={"CLOUD": "kwok", "PROVISION_FOR": "pods"})
+
+
+def nodes_made_beforehand() -> Contestant:
+    """Return ours, with all nodes there before the pods are asked for."""
+    return replace(treenail(), name="nodes-beforehand", nodes_first=True)
 
 
 def _pool_is_ready(parts: ControlPlane) -> bool:

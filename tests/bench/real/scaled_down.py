@@ -23,7 +23,7 @@ from typing import Any, Final
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.bench.real.__main__ import CONTESTANTS, turns
+from tests.bench.real.__main__ import CONTESTANTS, USUAL, turns
 from tests.bench.real.contest import DEPLOYMENTS, MIB, NODES, POOL, PRICE, deployment, install, until
 from tests.bench.real.contestants import POOL_PATH, Contestant
 from tests.bench.real.large import CLAIMS, NAME, PODS, running
@@ -250,7 +250,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3, help="runs of each controller")
     parser.add_argument("--only", choices=sorted(CONTESTANTS), help="run this controller alone")
     asked = parser.parse_args()
-    names = [asked.only] if asked.only else sorted(CONTESTANTS)
+    names = [asked.only] if asked.only else USUAL
     contestants = [_consolidating(CONTESTANTS[name]()) for name in names]
     runs: list[ScaledDown] = []
     for nodes, contestant in turns(contestants, [int(size) for size in asked.nodes.split(",")], asked.runs):

@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from tests.bench.real.__main__ import table, turns
-from tests.bench.real.contest import Run
+from tests.bench.real.contest import Run, Shape
 from tests.bench.real.contestants import Contestant
 from tests.bench.real.process_state import process_state
 from tests.bench.real.usage import usage
@@ -35,7 +36,8 @@ def contestant(name: str) -> Contestant:
 
 
 def test_controllers_take_turns_and_each_goes_first_every_other_time() -> None:
-    order = [(pods, c.name) for pods, c in turns([contestant("a"), contestant("b")], [5, 500], 2)]
+    shapes = [Shape(5), Shape(500)]
+    order = [(shape.pods, c.name) for shape, c in turns([contestant("a"), contestant("b")], shapes, 2)]
 
     assert order == [
         (5, "a"),
@@ -59,6 +61,18 @@ def test_the_table_shows_medians_by_size_and_controller() -> None:
     assert lines[0].startswith("| pods | controller | runs | seconds | last node seconds |")
     assert lines[2].startswith("| 5 | treenail | 3 | 3.5 | 1.5 | 0.2 | 100 | 1 |")
     assert lines[3].startswith("| 500 | karpenter | 1 | 17.4 |")
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "pods"), [("500", 1, 500), ("2000x20", 20, 100), ("job1000", 1, 1000)]
+)
+def test_what_is_asked_for_is_read_and_written_alike(text: str, number: int, pods: int) -> None:
+    shape = Shape.read(text)
+    made = shape.objects()
+
+    assert str(shape) == text
+    assert len({one["metadata"]["name"] for one in made}) == number
+    assert [one["spec"].get("replicas", one["spec"].get("parallelism")) for one in made] == [pods] * number
 
 
 def test_the_memory_of_what_a_process_started_counts_too() -> None:
