@@ -77,7 +77,15 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
             return
         since = self._room.enter(changed.pod, self._timers.now(), changed.not_before)
         if since is not None:
-            self._batcher.tell(PodBecamePending(uid=changed.uid, since=since))
+            owner = changed.pod.owner
+            self._batcher.tell(
+                PodBecamePending(
+                    uid=changed.uid,
+                    since=since,
+                    owner=owner.uid if owner is not None else "",
+                    more_to_come=changed.more_to_come,
+                )
+            )
         elif changed.not_before is not None:
             self._await_retry()
 

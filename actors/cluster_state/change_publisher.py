@@ -51,7 +51,7 @@ class ChangePublisher:
         for name in sorted(pools - self._pools_told.keys()) if changes.pools else ():
             self._subscribers.open_disruptor(name)
         for uid in changes.pods:
-            self._publish_pod(uid)
+            self._publish_pod(uid, now)
             self._replace_lost_place(uid)
         for bound in changes.bound:
             self._subscribers.pod_watcher.tell(bound)
@@ -62,7 +62,7 @@ class ChangePublisher:
             there = max(len(self._model.objects.claims), len(self._model.objects.nodes))
             self._telemetry.gauge(metrics.CLUSTER_STATE_NODES.name, there)
 
-    def _publish_pod(self, uid: str) -> None:
+    def _publish_pod(self, uid: str, now: datetime) -> None:
         waiting, pod = self._model.waiting(uid), self._model.objects.pods.get(uid)
         if pod is None or pod.bound:
             self._launch_backoff.forget(uid)
@@ -72,7 +72,13 @@ class ChangePublisher:
             self._waiting[uid] = None
         else:
             del self._waiting[uid]
-        changed = PodChanged(uid=uid, pod=pod, waiting=waiting, not_before=self._launch_backoff.until(uid))
+        changed = PodChanged(
+            uid=uid,
+            pod=pod,
+            waiting=waiting,
+            not_before=self._launch_backoff.until(uid),
+            more_to_come=waiting and pod is not None and self._model.expected.awaited(pod, now),
+        )
         self._subscribers.pod_watcher.tell(changed)
 
     def _replace_lost_place(self, uid: str) -> None:

@@ -32,7 +32,7 @@ from treenail.domain.cluster.freed_places import promise_freed_places
 from treenail.domain.cluster.other_controllers import OtherControllers
 from treenail.domain.cluster.planning import PlanDecided, Snapshot, SnapshotTaken
 from treenail.domain.cluster.refused_pods import MoreToBuy
-from treenail.domain.cluster.restoring import restore_moving
+from treenail.domain.cluster.restoring import restore_expected, restore_moving
 from treenail.domain.cluster.set_aside import SetAside
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 from treenail.domain.disruption.disruption import (
@@ -49,8 +49,8 @@ from treenail.domain.model.nodes import NodeView
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.scheduling.commitment import commit
 from treenail.domain.scheduling.decision_queue import DecisionQueue, part_of
-from treenail.domain.scheduling.decision_trace import decision_spans
-from treenail.domain.scheduling.expected_last import puts_others_first
+from treenail.domain.scheduling.decision_trace import decision_spans, expected_in
+from treenail.domain.scheduling.expected_last import to_be_made_without
 from treenail.domain.scheduling.launch_backoff import LaunchBackoff
 from treenail.domain.telemetry import metrics
 
@@ -203,12 +203,17 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         match tick:
             case _Due():
                 self._promises_watched = None
-                self._model.expire_promises(now)
+                self._expire(now)
             case _Look():
                 self._look_at = None
                 self._retries.look(self._timers.monotonic())
             case _PlanLost():
                 self._give_up(tick.decision)
+
+    def _expire(self, now: datetime) -> None:
+        for workload, places in self._model.expire_promises(now):
+            self.log("pods did not come", workload=workload, places=places)
+            self._telemetry.count(metrics.PODS_NEVER_CAME.name, places)
 
     def _tell_held(self, view: NodeView, cause: Cause, why: str) -> None:
         pool = view.claim.pool if view.claim is not None else ""
@@ -228,6 +233,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 self._subscribers.node_class_controller.tell(PoolsSeen(pools=(), node_classes=()))
             if not self._synced:
                 restore_moving(self._model, lasts_until=now + self._promise_lasts)
+                restore_expected(self._model, now)
             self._synced = True
             self._others.complete(now)
             self._telemetry.gauge(metrics.CLUSTER_STATE_SYNCED.name, 1)
@@ -297,7 +303,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if not self._decisions.end(decided.decision.id):
             return
         self._timers.cancel("plan lost", self.me)
-        if puts_others_first(decided, self._model.expected.offered):
+        if to_be_made_without(self._model.expected.offered.keys(), decided):
             self._without_expected = decided.decision.id
             self._decisions.add(decided.decision)
             return
@@ -348,6 +354,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             nodeclaims=len(committed.claims),
             nominated=len(committed.nominations),
             refused=len(committed.refused),
+            **({"expected": number} if (number := expected_in(decided)) else {}),
         )
 
     def _give_up(self, decision: str) -> None:

@@ -10,10 +10,16 @@ from treenail.domain.telemetry.tracing import SpanContext
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodBecamePending:
-    """The scheduler found no node for a pod, or still finds none. `since` is when it said so first."""
+    """The scheduler found no node for a pod, or still finds none. `since` is when it said so first.
+
+    `owner` is the uid of its owner, "" where it has none; `more_to_come` says that the owner is to make more
+    pods like it, which are planned with it.
+    """
 
     uid: str
     since: datetime
+    owner: str = ""
+    more_to_come: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +70,8 @@ class BatchWindow:
     """The pods seen since the window opened, and the nodes to be replaced.
 
     It closes `idle_seconds` after the last new one, and never later than `max_seconds` after the first:
-    a steady trickle must not starve packing. Urgent work closes it `urgent_seconds` after it came.
+    a steady trickle must not starve packing. Urgent work closes it `urgent_seconds` after it came. So does
+    the last news where all its pods are of owners that are to make more: these are planned with them.
     """
 
     def __init__(self, *, idle_seconds: float, max_seconds: float, urgent_seconds: float) -> None:
@@ -73,14 +80,24 @@ class BatchWindow:
         self._urgent_seconds = urgent_seconds
         self._pods: set[str] = set()
         self._nodes: set[str] = set()
+        # The owners that make more pods, and those of the pods that are of no such owner.
+        self._owners: set[str] = set()
+        self._single: set[str] = set()
         self._opened_at = 0.0
         self._touched_at = 0.0
         self._urgent_at: float | None = None
         self.urgent = ""
 
-    def add(self, uid: str, *, now: float) -> None:
-        """Wait for `uid`. Seeing a pod again does not keep the window open."""
+    def add(self, uid: str, *, now: float, owner: str = "", more_to_come: bool = False) -> None:
+        """Wait for `uid`. Seeing one again does not keep the window open, nor do pods that were to come."""
+        touched_at = self._touched_at
         self._add(uid, self._pods, now)
+        if owner in self._owners:
+            self._touched_at = touched_at
+        elif more_to_come:
+            self._owners.add(owner)
+        else:
+            self._single.add(uid)
 
     def replace(self, name: str, *, now: float) -> None:
         """Wait for what else comes beside the pods of node `name`."""
@@ -91,6 +108,7 @@ class BatchWindow:
             return
         if self.empty:
             self._opened_at = now
+            self._owners, self._single = set(), set()
         self._touched_at = now
         those.add(one)
 
@@ -104,6 +122,7 @@ class BatchWindow:
     def discard(self, uid: str) -> None:
         """Wait for `uid` no longer."""
         self._pods.discard(uid)
+        self._single.discard(uid)
 
     @property
     def empty(self) -> bool:
@@ -119,7 +138,9 @@ class BatchWindow:
         """The instant this window must close, or None while it is empty."""
         candidates = []
         if self._pods or self._nodes:
-            candidates.append(min(self._touched_at + self._idle_seconds, self._opened_at + self._max_seconds))
+            known = not self._single and not self._nodes
+            idle = min(self._urgent_seconds, self._idle_seconds) if known else self._idle_seconds
+            candidates.append(min(self._touched_at + idle, self._opened_at + self._max_seconds))
         if self._urgent_at is not None:
             candidates.append(self._urgent_at + self._urgent_seconds)
         return min(candidates, default=None)
@@ -128,5 +149,6 @@ class BatchWindow:
         """Return how many pods were waited for, and wait for nothing."""
         pods = len(self._pods)
         self._pods, self._nodes = set(), set()
+        self._owners, self._single = set(), set()
         self._urgent_at, self.urgent = None, ""
         return pods

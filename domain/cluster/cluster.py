@@ -53,7 +53,7 @@ class ClusterModel:
     was committed though not yet seen in the API counts as there (its resource version is 0).
     """
 
-    def __init__(self, *, promise_lasts: timedelta, expects_pods: bool = True) -> None:
+    def __init__(self, *, promise_lasts: timedelta) -> None:
         self.revision = 0
         self.objects = Inventory()
         self.promises = PromiseBook()
@@ -64,7 +64,7 @@ class ClusterModel:
         self._upkeep = PromiseUpkeep(
             self.promises, self.objects, self.marks, self._recorder, lasts=promise_lasts
         )
-        self.expected = ExpectedPods(self.objects, self.promises, on=expects_pods)
+        self.expected = ExpectedPods(self.objects, self.promises)
         self._sight = FirstSight()
         self.recent = RecentChanges()
 
@@ -416,12 +416,19 @@ class ClusterModel:
         if promise.expected:
             self.expected.wait(promise.heir, promise.like.created_at)
 
-    def expire_promises(self, now: datetime) -> None:
-        """End the promises whose time is over, and those to pods that did not come."""
+    def expire_promises(self, now: datetime) -> tuple[tuple[str, int], ...]:
+        """End the promises whose time is over, and those to pods that did not come.
+
+        Return whose pods did not come, as "Deployment/web", and how many of them had places.
+        """
         self._upkeep.expire(now)
+        over: list[tuple[str, int]] = []
         for owner in self.expected.give_up(now):
-            for promise in self.promises.expected(owner):
+            workload, promises = self.objects.workload(owner), self.promises.expected(owner)
+            for promise in promises:
                 self._upkeep.end(promise.pod)
+            over.append((workload.told_as if workload is not None else owner, len(promises)))
+        return tuple(over)
 
     def next_expiry(self) -> datetime | None:
         """Return when `expire_promises` has something to do next, if it will."""

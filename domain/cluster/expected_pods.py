@@ -26,6 +26,8 @@ _OWN_LABELS: Final = (
     "apps.kubernetes.io/pod-index",
     "statefulset.kubernetes.io/pod-name",
 )
+# No API server gives out uids with a slash.
+_EXPECTED: Final = "expected/"
 _REVISION: Final = "controller-revision-hash"
 
 
@@ -55,13 +57,14 @@ class ExpectedPods:
     no more are expected until there is news of their workload, and not before a pause, which grows.
     """
 
-    def __init__(self, objects: Inventory, promises: PromiseBook, *, on: bool) -> None:
+    def __init__(self, objects: Inventory, promises: PromiseBook) -> None:
         self._objects = objects
         self._promises = promises
-        self._on = on
         self._wishes: dict[str, _Wish] = {}
         self._numbered = 0
         self._slowest = timedelta(0)
+        # The workloads whose pods are waited for.
+        self._waited: dict[str, None] = {}
         # The expected pods of the last decision, by uid.
         self.offered: dict[str, Pod] = {}
 
@@ -85,8 +88,8 @@ class ExpectedPods:
         return owner.uid
 
     def _came(self, wish: _Wish, now: datetime) -> None:
-        since = wish.came_at or wish.waited_since
-        if wish.waited_since is not None and since is not None:
+        if wish.waited_since is not None:
+            since = max(wish.waited_since, wish.came_at or wish.waited_since)
             self._slowest = max(now - since, self._slowest * _PACE_FADES)
         wish.came_at, wish.news = now, True
 
@@ -100,12 +103,9 @@ class ExpectedPods:
     def _tidy(self, uid: str) -> None:
         if not self._wishes[uid].active and self._objects.workload(uid) is None:
             del self._wishes[uid]
+            self._waited.pop(uid, None)
 
     # --- questions
-
-    def known(self, owner: str) -> bool:
-        """Return whether pods of an owner are promised places before they are there, or may be."""
-        return owner in self._wishes
 
     def to_come(self, owner: str, now: datetime | None = None) -> int:
         """Return how many pods a workload is to make that are expected, promised places included.
@@ -113,11 +113,14 @@ class ExpectedPods:
         With `now`, also whether it was given up lately is asked.
         """
         workload, wish = self._objects.workload(owner), self._wishes.get(owner)
-        if not self._on or workload is None or wish is None or not _makes_pods(workload):
-            return 0
-        if now is not None and wish.not_before is not None and (now < wish.not_before or not wish.news):
+        if workload is None or wish is None or not self._expects(owner, now):
             return 0
         return max(0, workload.wanted - len(wish.active) - wish.left)
+
+    def awaited(self, pod: Pod, now: datetime) -> bool:
+        """Return whether more pods like this one are expected, and have no places yet."""
+        owner = pod.owner
+        return owner is not None and self.unpromised(owner.uid, now) > 0 and self._like(owner.uid) is not None
 
     def unpromised(self, owner: str, now: datetime | None = None) -> int:
         """Return how many of the pods to come have no promise."""
@@ -137,15 +140,26 @@ class ExpectedPods:
         None where other pods of theirs were refused, and are `held` back. They are the last of their kind.
         """
         without = {pod.owner.uid for pod in held if pod.owner is not None}
-        owners = dict.fromkeys(p.owner.uid for p in pods if p.owner is not None and p.provisionable)
+        waiting = {p.uid: p.owner.uid for p in pods if p.owner is not None and p.provisionable}
         found: list[Pod] = []
-        for owner in owners:
-            number = min(self.unpromised(owner, now), MOST - len(found)) if owner not in without else 0
-            like = self._like(owner) if number > 0 else None
-            if like is not None:
-                found += (self._made_up(like, owner, now) for _ in range(number))
+        for owner in dict.fromkeys(waiting.values()):
+            if owner not in without and self._expects(owner, now):
+                new = sum(pod.uid not in waiting for pod in self.without_place(owner))
+                number = self.unpromised(owner, now) + new
+                found += self.made_up(owner, min(number, MOST - len(found)), now)
         self.offered = {pod.uid: pod for pod in found}
         return tuple(found)
+
+    def _expects(self, owner: str, now: datetime | None) -> bool:
+        workload, wish = self._objects.workload(owner), self._wishes.get(owner)
+        if workload is None or wish is None or not _makes_pods(workload):
+            return False
+        return now is None or not _given_up(wish, now)
+
+    def made_up(self, owner: str, number: int, now: datetime) -> tuple[Pod, ...]:
+        """Return so many pods as the next ones of a workload will be, none where that is not known."""
+        like = self._like(owner) if number > 0 else None
+        return tuple(self._made_up(like, owner, now) for _ in range(number)) if like is not None else ()
 
     def _like(self, owner: str) -> Pod | None:
         """Return the latest pod of a workload that the next ones will be like, None where none is."""
@@ -164,7 +178,7 @@ class ExpectedPods:
         self._numbered += 1
         return replace(
             like,
-            uid=f"expected/{owner}/{self._numbered}",
+            uid=f"{_EXPECTED}{owner}/{self._numbered}",
             name=f"{like.name}-expected-{self._numbered}",
             resource_version=0,
             labels={key: value for key, value in like.labels.items() if key not in _OWN_LABELS},
@@ -178,14 +192,14 @@ class ExpectedPods:
             ready=False,
         )
 
-    def waiting(self, owner: str) -> tuple[Pod, ...]:
-        """Return the pods of a workload that wait for a place and have no promise, the first first."""
+    def without_place(self, owner: str) -> tuple[Pod, ...]:
+        """Return the pods of a workload that have neither node nor promise, the first first.
+
+        Also those that the scheduler has not looked at yet: others like them found no node.
+        """
         uids = self._wishes[owner].active if owner in self._wishes else ()
-        pods = [
-            self._objects.pods[uid]
-            for uid in uids
-            if uid in self._objects.provisionable and self._promises.of(uid) is None
-        ]
+        there = (self._objects.pods[uid] for uid in uids if self._promises.of(uid) is None)
+        pods = (p for p in there if not (p.node_name or p.nominated_node or p.unread))
         return tuple(sorted(pods, key=lambda p: (p.created_at, p.uid)))
 
     # --- patience
@@ -195,10 +209,11 @@ class ExpectedPods:
         wish = self._wishes.get(owner)
         if wish is not None:
             wish.waited_since = wish.waited_since or now
+            self._waited[owner] = None
 
     def due(self) -> datetime | None:
         """Return when the first workload is to be given up, if its next pod does not come."""
-        return min((self._until(wish) for wish in self._wishes.values() if wish.waited_since), default=None)
+        return min((self._until(self._wishes[owner]) for owner in self._waited), default=None)
 
     def _until(self, wish: _Wish) -> datetime:
         patience = min(max(self._slowest * _PATIENCE, _PATIENCE_LEAST), _PATIENCE_MOST)
@@ -207,18 +222,27 @@ class ExpectedPods:
     def give_up(self, now: datetime) -> tuple[str, ...]:
         """Return the workloads whose pods did not come in time: of those no more are expected."""
         over: list[str] = []
-        for owner, wish in self._wishes.items():
-            if wish.waited_since is None:
-                continue
+        for owner in tuple(self._waited):
+            wish = self._wishes[owner]
             if not self._promises.expected(owner):
-                wish.waited_since = None
-                wish.given_up = 0
+                del self._waited[owner]
+                wish.waited_since, wish.not_before, wish.given_up = None, None, 0
             elif self._until(wish) <= now:
+                del self._waited[owner]
                 wish.waited_since, wish.news = None, False
                 wish.given_up += 1
                 wish.not_before = now + timedelta(seconds=_AGAIN.after(wish.given_up))
                 over.append(owner)
         return tuple(over)
+
+
+def is_expected(pod: Pod) -> bool:
+    """Return whether a pod stands for one that is still to be made."""
+    return pod.uid.startswith(_EXPECTED)
+
+
+def _given_up(wish: _Wish, now: datetime) -> bool:
+    return wish.not_before is not None and (now < wish.not_before or not wish.news)
 
 
 def _makes_pods(workload: Workload) -> bool:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.promises import Promise
-from treenail.domain.model.claims import DECISION, promised_pods
+from treenail.domain.model.claims import DECISION, expected_pods, promised_pods
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.pods import Pod
 
@@ -26,6 +26,34 @@ def restore_moving(model: ClusterModel, *, lasts_until: datetime) -> None:
             pod = model.objects.pods.get(uid)
             if pod is not None and _moves(model, pod, claim):
                 model.keep(_promise(pod, claim, lasts_until))
+
+
+def restore_expected(model: ClusterModel, now: datetime) -> None:
+    """Promise places anew on claims that were made for pods still to come: to those that came, and the rest.
+
+    Else such a claim would be taken for empty, and bought once more.
+    """
+    for claim in sorted(model.objects.claims.values(), key=lambda c: c.name):
+        view = model.objects.view(claim.name)
+        if view is None or view.holder or model.marks.going(view):
+            continue
+        for owner, number in sorted(expected_pods(claim).items()):
+            there = sum(
+                p.owner is not None and p.owner.uid == owner for p in model.objects.pods_on(claim.name)
+            )
+            places = max(0, number - there)
+            came = model.expected.without_place(owner)[:places]
+            to_come = min(places - len(came), model.expected.unpromised(owner, now))
+            for pod in (*came, *model.expected.made_up(owner, to_come, now)):
+                model.keep(
+                    Promise(
+                        like=pod,
+                        target=claim.name,
+                        decision=claim.annotations.get(DECISION, ""),
+                        heir=owner if pod not in came else "",
+                        expected=pod not in came,
+                    )
+                )
 
 
 def _used(model: ClusterModel, claim: NodeClaim) -> bool:

@@ -85,8 +85,9 @@ class NodePool:
     `node_overhead_cost` ($/h) is what each node costs beside its price and its volumes, None where the pool
     does not say. `payback` is the time within which a consolidation must have saved what it costs,
     None where the pool does not say. `return_premium` is the share by which it may cost more to replace its
-    nodes with those of a pool of higher weight, None where that is not done. One that is `static` is to have
-    a number of nodes of its own, whatever pods wait.
+    nodes with those of a pool of higher weight, None where that is not done. One that is
+    `for_pods_only` buys nothing for pods that are still to be made. One that is `static` is to have a number
+    of nodes of its own, whatever pods wait.
     """
 
     name: str
@@ -107,6 +108,7 @@ class NodePool:
     node_overhead_cost: float | None = None
     payback: timedelta | None = None
     return_premium: float | None = None
+    for_pods_only: bool = False
     deleting: bool = False
     static: bool = False
     # Fields the manifest sets that are accepted though not acted on, by path, for the warning.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import datetime
 
+from treenail.domain.cluster.expected_pods import is_expected
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided
 from treenail.domain.packing.plan import ClassReport, PlannedClaim
 from treenail.domain.packing.reasons import Reason, sentence
@@ -47,6 +48,7 @@ def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime)
         attributes={
             **known,
             "treenail.pods": len(snapshot.pods),
+            **({"treenail.expected": number} if (number := expected_in(decided)) else {}),
             "treenail.nodeclaims": tuple(c.name for c in committed.claims),
             "treenail.nominations": len(committed.nominations),
             "treenail.refused": len(committed.refused),
@@ -55,6 +57,11 @@ def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime)
         },
     )
     return (*phases, decide)
+
+
+def expected_in(decided: PlanDecided) -> int:
+    """Return how many of the pods that a decision was on were still to be made."""
+    return sum(is_expected(pod) for pod in decided.snapshot.pods)
 
 
 def _packed(decided: PlanDecided) -> dict[str, Attribute]:

@@ -1,8 +1,8 @@
-"""Expected pods come last: a plan is made anew without them where pods that wait have no place."""
+"""Plans that hold with expected pods only: else one is made anew without them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from treenail.domain.cluster.planning import PlanDecided
@@ -11,12 +11,19 @@ from treenail.domain.packing.reasons import TOPOLOGY, Reason
 _IN_THE_WAY: Final = TOPOLOGY | {Reason.LIMIT_REACHED, Reason.NO_CAPACITY}
 
 
-def puts_others_first(decided: PlanDecided, expected: Collection[str]) -> bool:
-    """Return whether a plan has places for `expected` pods, and maybe therefore none for one that waits."""
+def to_be_made_without(expected: AbstractSet[str], decided: PlanDecided) -> bool:
+    """Return whether a plan is to be made anew without the `expected` pods, which come last.
+
+    So it is where it has places for them, and maybe therefore none for a pod that waits; and where it buys
+    for them from a pool that is for pods only.
+    """
     plan = decided.plan
     placed = {*plan.nominations, *(uid for claim in plan.claims for uid in claim.pods)}
     if placed.isdisjoint(expected):
         return False
+    strict = {pool.name for pool in decided.snapshot.pools if pool.for_pods_only}
+    if any(not expected.isdisjoint(claim.pods) for claim in plan.claims if claim.pool in strict):
+        return True
     return any(
         refusal.reason in _IN_THE_WAY
         for group in plan.refused

@@ -96,7 +96,7 @@ class _Check:
             return None
         owner = like.owner.uid
         if owner not in self._came:
-            waiting = model.expected.waiting(owner)
+            waiting = model.expected.without_place(owner)
             self._came[owner] = [p for p in waiting if p.uid not in self._planned and p.spec == like.spec]
             self._to_come[owner] = model.expected.unpromised(owner)
         if self._came[owner]:

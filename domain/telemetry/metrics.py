@@ -245,6 +245,10 @@ OTHER_CONTROLLERS: Final = _counter(
     "Claims that another controller wrote while this one ran: there is to be one.",
     "nodepool",
 )
+PODS_NEVER_CAME: Final = _counter(
+    "treenail_expected_pods_never_came_total",
+    "Places that were found for pods which workloads were to make, and made no pods for in time.",
+)
 CLOCK_STEPS: Final = _counter(
     "treenail_clock_steps_total", "Times that the clock of the machine was set while we ran.", "direction"
 )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.actors.cluster_rig import Knowing
-from tests.builders import claim_of, decided, node_of, pending_pod, planned_claim, view
+from tests.builders import claim_of, decided, node_of, node_pool, pending_pod, planned_claim, view
 from treenail.domain.cluster.changes import PodChanged
 from treenail.domain.cluster.planning import SnapshotTaken
 from treenail.domain.cluster.workloads import Workload
@@ -180,3 +180,63 @@ def test_pods_that_wait_come_before_those_to_come() -> None:
 
     assert stage.committed() == []
     assert _planned(stage) == ["other", "p1"]
+
+
+def test_pods_that_the_scheduler_has_not_looked_at_yet_are_planned_too() -> None:
+    new = replace(pending_pod("p2"), unschedulable_since=None)
+    stage = Knowing(P1, new, WEB)
+    stage.close_batch()
+
+    stage.decide(planned_claim(*_planned(stage)))
+
+    assert _promised(stage) == ["p1", "p2", "to come", "to come"]
+    assert stage.committed()[-1].claims[0].annotations[PROMISED] == "p1,p2"
+
+
+def test_the_first_of_many_pods_says_that_more_are_to_come() -> None:
+    stage = Knowing(WEB)
+
+    stage.see(P1)
+    assert [c.more_to_come for c in stage.pod_watcher.of(PodChanged)] == [True]
+    alone = Knowing(replace(WEB, wanted=1))
+    alone.see(P1)
+    assert [c.more_to_come for c in alone.pod_watcher.of(PodChanged)] == [False]
+
+
+def test_a_restart_finds_the_places_of_pods_to_come_and_buys_none_twice() -> None:
+    _, made = _bought()
+
+    again = Knowing(P1, pending_pod("p2"), WEB, replace(made, resource_version=5))
+
+    assert _promised(again) == ["p1", "p2", "to come", "to come"]
+    again.close_batch("d2")
+    assert again.snapshots() == []
+
+
+def test_after_a_restart_no_places_are_kept_for_pods_that_are_wanted_no_more() -> None:
+    _, made = _bought()
+
+    again = Knowing(P1, replace(WEB, wanted=2), replace(made, resource_version=5))
+
+    assert _promised(again) == ["p1", "to come"]
+
+
+def test_who_made_no_pods_in_time_is_told() -> None:
+    stage, _ = _bought(replace(WEB, part_of="Deployment/web"))
+
+    stage.run(31)
+
+    (line,) = [one for one in stage.telemetry.logs if one.message == "pods did not come"]
+    assert (line.fields["workload"], line.fields["places"]) == ("Deployment/web", 3)
+
+
+def test_a_pool_for_pods_only_buys_nothing_for_pods_to_come() -> None:
+    stage = Knowing(P1, WEB)
+    stage.see(replace(node_pool(version=5), for_pods_only=True))
+    stage.close_batch()
+
+    stage.decide(planned_claim(*_planned(stage)))
+    assert _planned(stage) == ["p1"]
+    stage.decide(planned_claim(*_planned(stage)))
+
+    assert _promised(stage) == ["p1"]

@@ -63,7 +63,7 @@ def test_a_pod_that_waits_is_asked_for_once() -> None:
 
     stage.waits(P1, P1)
 
-    assert stage.batcher.received == [PodBecamePending(uid="p1", since=START)]
+    assert stage.batcher.received == [PodBecamePending(uid="p1", since=START, owner="web")]
 
 
 def test_a_pod_that_waits_no_longer_has_left() -> None:

@@ -67,6 +67,7 @@ class PoolTemplate:
             node_overhead_cost=_overhead_cost(self.meta.annotations),
             payback=_payback(self.meta.annotations),
             return_premium=_return_premium(self.meta.annotations),
+            for_pods_only=_for_pods_only(self.meta.annotations),
             deleting=self.meta.deletion_timestamp is not None,
             not_acted_on=(*not_acted_on, *self.requirements.not_acted_on),
         )
@@ -116,6 +117,15 @@ def _payback(annotations: Mapping[str, str]) -> timedelta | None:
         return time_span(written)
     except ValueError as error:
         raise FieldError(f"metadata.annotations[{labels.PAYBACK}]", f"{quoted(written)} {error}") from None
+
+
+def _for_pods_only(annotations: Mapping[str, str]) -> bool:
+    """Return whether a pool is to buy nothing for pods that are still to be made."""
+    written = annotations.get(labels.PROVISION_FOR, "wishes")
+    if written not in ("wishes", "pods"):
+        at = f"metadata.annotations[{labels.PROVISION_FOR}]"
+        raise FieldError(at, f"{quoted(written)} is neither wishes nor pods")
+    return written == "pods"
 
 
 def _return_premium(annotations: Mapping[str, str]) -> float | None:

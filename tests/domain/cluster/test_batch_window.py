@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.builders import START
 from treenail.domain.cluster.batch_window import BatchWindow, Decision
 from treenail.domain.telemetry.tracing import SpanContext
@@ -54,6 +56,29 @@ def test_pods_that_left_are_not_waited_for() -> None:
     assert open_.closes_at == 6.5
     open_.discard("b")
     assert open_.closes_at is None
+
+
+def test_a_window_of_pods_whose_owners_make_more_closes_soon() -> None:
+    open_ = window()
+
+    open_.add("a", now=5, owner="web", more_to_come=True)
+    open_.add("b", now=5.05, owner="web", more_to_come=True)
+    open_.add("c", now=5.06, owner="web")
+
+    assert open_.closes_at == 5.1
+    open_.add("d", now=5.07, owner="db", more_to_come=True)
+    assert open_.closes_at == 5.17
+
+
+def test_another_pod_has_the_window_wait_for_others() -> None:
+    open_ = window()
+    open_.add("a", now=5, owner="web", more_to_come=True)
+
+    open_.add("b", now=5.05)
+
+    assert open_.closes_at == 6.05
+    open_.discard("b")
+    assert open_.closes_at == pytest.approx(5.15)
 
 
 def test_a_window_that_emptied_opens_anew_with_the_next_pod() -> None:
