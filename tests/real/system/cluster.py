@@ -133,8 +133,8 @@ class Cluster:
         """Return in a line or two how things stand."""
         pods = self.pods()
         pending = [p["metadata"]["name"] for p in pods if not p["spec"].get("nodeName")]
-        nodes = [n["metadata"]["name"] for n in self.nodes()]
-        claims = [c["metadata"]["name"] for c in self.claims()]
+        nodes = [_leaving(node) for node in self.nodes()]
+        claims = [_leaving(claim) for claim in self.claims()]
         unready = [_unready(pod) for pod in pods if pod["spec"].get("nodeName") and not _runs(pod)]
         stand = f"{len(pods)} pods, {self.running()} running, pending {pending[:5]}, not ready {unready[:5]}"
         return f"{stand}; nodes {nodes}; claims {claims}"
@@ -159,6 +159,14 @@ def _runs(pod: dict[str, Any]) -> bool:
         and pod["status"]["phase"] == "Running"
         and not pod["metadata"].get("deletionTimestamp")
     )
+
+
+def _leaving(thing: dict[str, Any]) -> str:
+    """Return the name of a node or claim, with what says that it is to go."""
+    taints = [taint["key"] for taint in thing["spec"].get("taints", ())]
+    cordoned = ["cordoned"] if thing["spec"].get("unschedulable") else []
+    deleted = ["being deleted"] if thing["metadata"].get("deletionTimestamp") else []
+    return " ".join((thing["metadata"]["name"], *taints, *cordoned, *deleted))
 
 
 def _unready(pod: dict[str, Any]) -> str:
