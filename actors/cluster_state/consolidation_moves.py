@@ -131,6 +131,7 @@ class ConsolidationMoves:
         names = tuple(changed)
         for move, nodes, why in tuple(self._moves.withdrawn(names)):
             of_move = decision_labels(Cause.UNDERUTILIZED, len(move.nodes), bought=len(move.claims))
+            self.history.withdrawn(name for name, _ in move.claims)
             for name in nodes:
                 self._model.unmark(name)
             views = (self._model.objects.view(name) for name in nodes)

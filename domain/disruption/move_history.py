@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
@@ -61,6 +62,16 @@ class MoveHistory:
             self._origins.pop(name, None)
             self._origins[name] = origins
             _trim(self._origins, self._most)
+
+    def withdrawn(self, names: Iterable[str]) -> None:
+        """Take in that the move which these claims were made for was withdrawn: they save nothing by it.
+
+        Some may be in use by then, and nothing is to keep them from going. A restart forgets this.
+        """
+        for name in names:
+            origins = self._origins.get(name)
+            if origins:
+                self._origins[name] = (replace(origins[0], saving=0.0), *origins[1:])
 
     def least_saving(self, claim: NodeClaim, now: datetime) -> float:
         """Return what replacing a node must save more than, $/h: what itself was bought for to save.

@@ -96,6 +96,17 @@ def test_it_may_go_and_may_be_replaced_by_something_else(histories: Two) -> None
     assert asked.undoes([A, running("b2", "B")], [buying("A")], START) is None
 
 
+def test_a_node_of_a_withdrawn_move_need_not_save_what_it_was_bought_for() -> None:
+    history = MoveHistory()
+    b = move(history, [A], "b", "B")
+    assert history.least_saving(b, START) > 0
+
+    history.withdrawn(["b", "never made"])
+
+    assert history.least_saving(b, START) == 0
+    assert history.undoes([b], [buying("A")], START) is not None
+
+
 def test_it_is_what_was_replaced_in_whatever_zone(histories: Two) -> None:
     made, asked = histories
     b = move(made, [A], "b", "B")
