@@ -154,6 +154,11 @@ class Block(Enum):
         "No cheaper node, and it came in place of another too lately to return to a pool of higher weight",
         _RECENT,
     )
+    PREFERENCES = (
+        _KIND.PRICE,
+        "No cheaper node that keeps what pods prefer: it would give up {detail}",
+        _NONE_CHEAPER,
+    )
     AWAY = (
         _KIND.PRICE,
         "No cheaper node but of NodePool {name}, from which pods return to this pool",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from treenail.domain.packing.arrays.steps import Steps
 from treenail.domain.packing.existing.existing_nodes import ExistingNodes
 from treenail.domain.packing.offers.node_options import NodeOptions
@@ -9,6 +11,8 @@ from treenail.domain.packing.offers.option_order import OptionOrder
 from treenail.domain.packing.offers.relaxed_offers import with_relaxed_offers
 from treenail.domain.packing.offers.templates import NodeTemplates
 from treenail.domain.packing.parsed_problem import read
+from treenail.domain.packing.pods.classes import PodClass
+from treenail.domain.packing.pods.relaxation import Relaxation
 from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.topology.blockers import Blockers
 from treenail.domain.packing.topology.choices import DomainChoices
@@ -49,7 +53,18 @@ class PackingContext:
         self.blockers = Blockers(
             problem, self.constraint_reader, self.choices, self.option_order, self.universe
         )
+        self._required: dict[Relaxation, Relaxation] = {}
         self._clear = True
+
+    def without_wishes(self, one: PodClass) -> PodClass:
+        """Return a class whose pods ask only for what they require."""
+        known = one.relaxation
+        if not any(level.wishes for level in known.levels):
+            return one
+        # One object for all classes that ask for the same: what is found out about it is found out once.
+        if known not in self._required:
+            self._required[known] = Relaxation(known.required, known.required)
+        return replace(one, relaxation=self._required[known])
 
     def clear(self) -> None:
         """Set counts and existing nodes back to what they were before any attempt.

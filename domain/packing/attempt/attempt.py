@@ -37,10 +37,13 @@ class Attempt:
 
     Attempts share the groups and the existing nodes of their packing context: one must be over, its plan
     written, before the next begins. With an `outcome` that has begun anew, the attempt goes on from the
-    present state of the context, and places only the pods that are wanted there.
+    present state of the context, and places only the pods that are wanted there. With `required_only`
+    it keeps no preference.
     """
 
-    def __init__(self, context: PackingContext, outcome: Outcome | None = None) -> None:
+    def __init__(
+        self, context: PackingContext, outcome: Outcome | None = None, *, required_only: bool = False
+    ) -> None:
         if outcome is None:
             context.clear()
         self._context = context
@@ -51,6 +54,8 @@ class Attempt:
         self.outcome = outcome or Outcome(context.parsed, self._existing_nodes.names)
         waiting = [one for one in self._parsed.classes if self._waits(one)] if outcome is not None else None
         self._classes = self._parsed.classes if waiting is None else waiting
+        if required_only:
+            self._classes = [context.without_wishes(one) for one in self._classes]
         self._placements = ExistingPlacement(self._existing_nodes, context.universe, self.outcome)
         # The classes, by number, that nothing holds, whoever else is placed.
         self._hopeless: set[int] = set()

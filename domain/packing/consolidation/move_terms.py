@@ -16,7 +16,7 @@ from treenail.domain.packing.consolidation.rearrangement import Trial
 from treenail.domain.packing.consolidation.returns import Returns
 from treenail.domain.packing.consolidation.same_type import without_same_type
 from treenail.domain.packing.consolidation.spot_to_spot import concerns, spot_to_spot
-from treenail.domain.packing.consolidation.worth import objection_to
+from treenail.domain.packing.consolidation.worth import PREFERENCE_DOLLARS, ROUNDING, objection_to
 from treenail.domain.packing.plan import PlannedClaim
 
 UNKNOWN_PRICE: Final = Block.PRICE_UNKNOWN.by()
@@ -71,12 +71,16 @@ class MoveTerms:
         new_cost = _cost_of(claims)
         saves = sum(one.cost for one in some) - new_cost
         objection = objection_to(some, saves=saves, new_cost=new_cost, terms=self._problem.terms)
+        if objection is None and claims and saves <= trial.lost * PREFERENCE_DOLLARS + ROUNDING:
+            objection = _preferred(trial, saves)
         return objection or self._limited(self._move(some, trial, claims))
 
     def _return(self, some: tuple[CandidateNode, ...], trial: Trial, most: float) -> Move | Blocker:
         """Return the move as one back to pools of higher weight for `most` $/h, or why it is not made."""
         if any(one.least_saving > 0 for one in some):
             return Block.RETURN_RECENT.by()
+        if trial.lost:
+            return _preferred(trial, 0.0)
         claims = self._within(most, trial.claims, self._priced)
         if isinstance(claims, Blocker):
             return self._returns.too_dear(some)
@@ -162,6 +166,11 @@ class MoveTerms:
             if limits is not None and any(bought[pool].get(name, 0) > most for name, most in limits.items()):
                 return Block.LIMITS.by(pool)
         return None
+
+
+def _preferred(trial: Trial, saves: float) -> Blocker:
+    """Return that what pods prefer is worth more than a trial saves ($/h)."""
+    return Block.PREFERENCES.by(detail=f"{trial.lost} preferences of pods to save ${max(0.0, saves):.4g}/h")
 
 
 def _cost_of(claims: Sequence[PlannedClaim]) -> float:

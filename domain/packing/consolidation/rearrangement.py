@@ -221,13 +221,25 @@ class Rearrangement:
                 break
         return self._trial(names)
 
-    def without_bought(self, names: Sequence[str]) -> Trial:
+    def have_their_price(self, names: Sequence[str]) -> bool:
+        """Return whether pods of candidates have preferences that may be given up for a price.
+
+        What they prefer of zones, or of other groups of nodes, may not: how uneven a spread is can get worse
+        step by step, and the next move would put it right again.
+        """
+        levels = [
+            level for index in self._by_class_of(names) for level in self._classes[index].relaxation.levels
+        ]
+        wished = (term for level in levels for term in level.terms if term not in level.firm)
+        return any(level.wishes for level in levels) and all(term.per_node for term in wished)
+
+    def without_bought(self, names: Sequence[str], *, required_only: bool = False) -> Trial:
         """Try it again with the nodes that would be bought for pods that find no place on others.
 
-        The trial must be ended by `keep` or `undo`.
+        With `required_only` no preference is kept. The trial must be ended by `keep` or `undo`.
         """
         self._take_away(names)
-        attempt = Attempt(self._context, self._outcome)
+        attempt = Attempt(self._context, self._outcome, required_only=required_only)
         attempt.place()
         trial = self._trial(names)
         if not trial.left:
@@ -255,9 +267,7 @@ class Rearrangement:
         """Put everything back to where it was before the last trial."""
         if self._saved is None:
             raise RuntimeError("no trial is under way")
-        self._nodes.restore(self._saved.room)
-        for group, counts in self._saved.groups:
-            group.restore(counts)
+        self._restore(self._saved)
         self._saved = None
 
     def _take_away(self, names: Sequence[str]) -> dict[int, int]:
@@ -327,20 +337,37 @@ class Rearrangement:
             for claim, parts in outcome.nodes
         )
         left = tuple(uid for rest in uids.values() for uid in rest)
-        lost = sum(outcome.given_up[index] for index in uids) - sum(map(self._given_up, names))
-        return Trial(
-            removed=tuple(names), nominations=nominations, claims=claims, left=left, lost=max(0, lost)
-        )
+        lost = sum(outcome.given_up[index] for index in uids)
+        if lost and not left and self._saved is not None:
+            lost = max(0, lost - self._given_up(names, self._saved))
+        return Trial(removed=tuple(names), nominations=nominations, claims=claims, left=left, lost=lost)
 
-    def _given_up(self, name: str) -> int:
-        """Return how many preferences the pods of a candidate go without now, as far as labels say."""
-        row, given_up = self._rows[name], 0
-        for index, uids in self._pods[name].items():
-            for level in self._classes[index].relaxation.levels:
-                if (self._nodes.open_to(level.demand) == row).any():
-                    given_up += level.given_up * len(uids)
-                    break
-        return given_up
+    def _given_up(self, names: Sequence[str], before: _Saved) -> int:
+        """Return how many preferences the pods of candidates went without `before` the present trial.
+
+        Of each class one pod is taken off its node and put back: the others do as it does. The outcome of the
+        trial is lost by that.
+        """
+        after = _Saved(self._nodes.save(), tuple((group, group.save()) for group, _ in before.groups))
+        found = 0
+        for name in names:
+            row = self._rows[name]
+            for index, uids in self._pods[name].items():
+                self._restore(before)
+                one = self._classes[index]
+                self._nodes.take(np.array([row]), np.array([-1.0]), one.requests, None)
+                self._note(one, row, -1)
+                self._nodes.close(np.delete(np.arange(len(self._nodes.names)), row))
+                self._outcome.begin({index: 1})
+                self._place(one, 1)
+                found += self._outcome.given_up[index] * len(uids)
+        self._restore(after)
+        return found
+
+    def _restore(self, saved: _Saved) -> None:
+        self._nodes.restore(saved.room)
+        for group, counts in saved.groups:
+            group.restore(counts)
 
     def _by_class_of(self, names: Sequence[str]) -> dict[int, list[str]]:
         found: dict[int, list[str]] = {}

@@ -147,8 +147,7 @@ class _Repack:
             if not self._tries or not self._could_cost_less(some, uids):
                 continue
             self._tries -= 1
-            names = tuple(one.name for one in some)
-            if self._decide(some, self._cluster.without_bought(names)):
+            if self._bought(some):
                 return count
         return 0
 
@@ -163,9 +162,21 @@ class _Repack:
             rest = self._cluster.without((one.name,), to_the_end=True).left
             self._cluster.undo()
             if self._could_cost_less((one,), rest):
-                self._decide((one,), self._cluster.without_bought((one.name,)))
+                self._bought((one,))
             else:
                 self._why[one.name] = NONE_CHEAPER
+
+    def _bought(self, some: tuple[CandidateNode, ...]) -> bool:
+        """Try nodes with those that would be bought in their place; return whether they go.
+
+        What keeps all preferences comes first. Where that is not worth it, some preferences have their price.
+        """
+        names = tuple(one.name for one in some)
+        if self._decide(some, self._cluster.without_bought(names)):
+            return True
+        if not self._cluster.have_their_price(names):
+            return False
+        return self._decide(some, self._cluster.without_bought(names, required_only=True))
 
     # --- what becomes of a trial
 

@@ -22,6 +22,10 @@ BALANCED_THRESHOLD: Final = 0.5
 # six minutes, and a CPU costs about $0.05/h on demand (m5.large: 2 for $0.096/h).
 EVICTION_DOLLARS: Final = 0.005
 
+# What each preference is worth, $/h, that a pod has now and would lose where a node is replaced. A choice,
+# not a measurement: as much as two CPUs.
+PREFERENCE_DOLLARS: Final = 0.1
+
 # How long nodes are paid twice when one is replaced: a replacement is launched, joins and is initialized in
 # one to two minutes, and most pods have gone within the three after that. An estimate as well.
 DOUBLE_RUNNING: Final = timedelta(minutes=5)
