@@ -276,7 +276,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if decision is None:
             return
         self.within(decision.context)
-        promise_freed_places(self._model)
+        promise_freed_places(self._model, now)
         self._tell(self._model.take_changes(), now)
         whole = self._retries.part_of(
             self._model.snapshot(now, self._judge.plan(decision)), self._timers.monotonic()

@@ -120,7 +120,7 @@ class ExpectedPods:
     def awaited(self, pod: Pod, now: datetime) -> bool:
         """Return whether more pods like this one are expected, and have no places yet."""
         owner = pod.owner
-        return owner is not None and self.unpromised(owner.uid, now) > 0 and self._like(owner.uid) is not None
+        return owner is not None and self.unpromised(owner.uid, now) > 0 and self.like(owner.uid) is not None
 
     def unpromised(self, owner: str, now: datetime | None = None) -> int:
         """Return how many of the pods to come have no promise."""
@@ -128,7 +128,7 @@ class ExpectedPods:
 
     def surplus(self, owner: str) -> int:
         """Return how many of the promises to pods to come are for more pods than will come."""
-        promised = len(self._promises.expected(owner))
+        promised = self._promises.to_come(owner)
         if not promised:
             return 0
         others = self._promises.heirless(owner) - promised
@@ -158,16 +158,20 @@ class ExpectedPods:
 
     def made_up(self, owner: str, number: int, now: datetime) -> tuple[Pod, ...]:
         """Return so many pods as the next ones of a workload will be, none where that is not known."""
-        like = self._like(owner) if number > 0 else None
+        like = self.like(owner) if number > 0 else None
         return tuple(self._made_up(like, owner, now) for _ in range(number)) if like is not None else ()
 
-    def _like(self, owner: str) -> Pod | None:
-        """Return the latest pod of a workload that the next ones will be like, None where none is."""
-        workload, wish = self._objects.workload(owner), self._wishes[owner]
-        pods = [pod for uid in wish.active if (pod := self._objects.pods.get(uid)) is not None]
-        if workload is not None and workload.revision:
-            pods = [pod for pod in pods if pod.labels.get(_REVISION) == workload.revision]
-        latest = max(pods, key=lambda p: (p.created_at, p.resource_version, p.uid), default=None)
+    def like(self, owner: str, made_before: datetime | None = None) -> Pod | None:
+        """Return the last pod that the next ones of a workload will be like, None where there is none.
+
+        With `made_before`, the last of those: the one that they would have been like then.
+        """
+        workload, wish = self._objects.workload(owner), self._wishes.get(owner)
+        uids = reversed(wish.active) if wish is not None else ()
+        pods = (pod for uid in uids if (pod := self._objects.pods.get(uid)) is not None)
+        revision = workload.revision if workload is not None else ""
+        pods = (p for p in pods if made_before is None or p.created_at <= made_before)
+        latest = next((p for p in pods if not revision or p.labels.get(_REVISION) == revision), None)
         if latest is None or latest.unread or latest.spec.scheduling_gates or latest.spec.resource_claims:
             return None
         # Claims on storage by template are named after each pod, and what zone they will be in is not known.
@@ -224,7 +228,7 @@ class ExpectedPods:
         over: list[str] = []
         for owner in tuple(self._waited):
             wish = self._wishes[owner]
-            if not self._promises.expected(owner):
+            if not self._promises.to_come(owner):
                 del self._waited[owner]
                 wish.waited_since, wish.not_before, wish.given_up = None, None, 0
             elif self._until(wish) <= now:

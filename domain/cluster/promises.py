@@ -98,6 +98,10 @@ class PromiseBook:
         """Return the promises to pods that an owner is still to make, in the order made."""
         return tuple(self._by_pod[pod] for pod in self._expected.get(owner, ()))
 
+    def to_come(self, owner: str) -> int:
+        """Return how many promises there are to pods that an owner is still to make."""
+        return len(self._expected.get(owner, ()))
+
     def heirless(self, owner: str) -> int:
         """Return how many promises wait for a pod that an owner makes."""
         return len(self._heirless.get(owner, ())) + len(self._expected.get(owner, ()))

@@ -137,14 +137,25 @@ def test_who_was_waited_for_in_vain_is_expected_again_after_news_and_a_pause() -
     stage, _ = _bought()
     stage.run(31)
 
-    stage.see(pending_pod("p2"))
+    stage.see(replace(pending_pod("p2", cpu=2), created_at=stage.now()))
     stage.close_batch("d2")
     assert _planned(stage) == ["p2"]
     stage.decide(name="d2")
     stage.run(61)
-    stage.see(pending_pod("p3"))
+    stage.see(pending_pod("p3", cpu=2))
     stage.close_batch("d3")
     assert len(_planned(stage)) == 3
+
+
+def test_places_of_pods_that_did_not_come_are_for_those_that_come_late() -> None:
+    stage, _ = _bought()
+    stage.run(31)
+    stage.see(pending_pod("p2"))
+
+    stage.close_batch("d2")
+
+    assert _promised(stage) == ["p1", "p2"]
+    assert len(stage.snapshots()) == 1
 
 
 def test_each_pod_that_comes_renews_the_patience() -> None:

@@ -31,7 +31,7 @@ def test_a_pod_whose_place_was_taken_gets_the_place_of_the_one_that_took_it(*, r
     taking = [bound_pod(f"p{n}", "node-c1", version=2) for n in (1, 2, 3, 5)]
     see(known, *taking)
 
-    promise_freed_places(known)
+    promise_freed_places(known, START)
 
     assert to_place(known) == []
     assert places(known) == ["p4"]
@@ -42,8 +42,8 @@ def test_a_place_is_given_away_once() -> None:
     known = model(*IN_USE, on_its_way("p1", "p2"), *(pending_pod(f"p{n}") for n in range(2, 6)))
     see(known, bound_pod("p1", "node-c1"))
 
-    promise_freed_places(known)
-    promise_freed_places(known)
+    promise_freed_places(known, START)
+    promise_freed_places(known, START)
 
     assert places(known) == ["p2", "p3"]
     assert to_place(known) == ["p4", "p5"]
@@ -54,7 +54,7 @@ def test_a_pod_that_still_runs_where_it_must_leave_keeps_its_place() -> None:
     known.mark_for_disruption("c1")
     promise(known, "p1", "c2")
 
-    promise_freed_places(known)
+    promise_freed_places(known, START)
 
     assert places(known) == ["p1"]
     assert to_place(known) == ["p2"]
@@ -64,7 +64,7 @@ def test_the_pod_that_waited_longest_comes_first() -> None:
     young = replace(pending_pod("p2"), created_at=at(5))
     known = model(*IN_USE, on_its_way("p1"), young, pending_pod("p3"), bound_pod("p1", "node-c1"))
 
-    promise_freed_places(known)
+    promise_freed_places(known, START)
 
     assert places(known) == ["p3"]
 
@@ -72,7 +72,7 @@ def test_the_pod_that_waited_longest_comes_first() -> None:
 def test_a_pod_that_is_not_alike_waits_for_a_decision() -> None:
     known = model(*IN_USE, on_its_way("p1"), pending_pod("p2", "500m"), bound_pod("p1", "node-c1"))
 
-    promise_freed_places(known)
+    promise_freed_places(known, START)
 
     assert to_place(known) == ["p2"]
 
@@ -82,7 +82,7 @@ def test_a_place_is_left_by_a_pod_that_is_bound_and_by_no_other(*, gone: bool) -
     own = () if gone else (pending_pod("p1"),)
     known = model(*IN_USE, on_its_way("p1"), pending_pod("p2"), *own)
 
-    promise_freed_places(known)
+    promise_freed_places(known, START)
 
     assert to_place(known) == ["p2"]
 
@@ -98,6 +98,6 @@ def test_a_place_is_left_by_a_pod_that_is_bound_and_by_no_other(*, gone: bool) -
 def test_a_claim_that_is_launched_or_goes_is_left_to_decisions(other: NodeClaim) -> None:
     known = model(*IN_USE, other, pending_pod("p2"), bound_pod("p1", "node-c1"))
 
-    promise_freed_places(known)
+    promise_freed_places(known, START)
 
     assert to_place(known) == ["p2"]
