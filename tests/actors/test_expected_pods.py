@@ -142,7 +142,7 @@ def test_who_was_waited_for_in_vain_is_expected_again_after_news_and_a_pause() -
     assert _planned(stage) == ["p2"]
     stage.decide(name="d2")
     stage.run(61)
-    stage.see(pending_pod("p3", cpu=2))
+    stage.see(replace(pending_pod("p3", cpu=2), created_at=stage.now()))
     stage.close_batch("d3")
     assert len(_planned(stage)) == 3
 
