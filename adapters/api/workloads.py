@@ -53,20 +53,26 @@ class Deployment(Replicated):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaSet(Replicated):
-    """A ReplicaSet, on its own or of the Deployment among its `owners`."""
+    """A ReplicaSet, on its own or of the Deployment among its `owners`.
+
+    `failure` is why pods of it could not be made of late, as its condition ReplicaFailure says.
+    """
 
     owners: tuple[Owner, ...] = ()
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatefulSet(Replicated):
     """A StatefulSet. Pod n's claims are named TEMPLATE-NAME-n after `volume_claim_templates`.
 
-    `parallel` pods start without waiting for those before them.
+    `parallel` pods start without waiting for those before them. `revision` is that of its next pods, "" where
+    its controller has not said it.
     """
 
     volume_claim_templates: tuple[PersistentVolumeClaim, ...] = ()
     parallel: bool = False
+    revision: str = ""
 
     def claims_of(self, number: int) -> tuple[PersistentVolumeClaim, ...]:
         """Return the claims on storage of pod `number`."""

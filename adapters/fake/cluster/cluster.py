@@ -48,8 +48,8 @@ class FakeCluster:
     """A cluster in memory, in virtual time. It is the `ClusterReader` and `ClusterWriter` of an autoscaler.
 
     The agenda gives the time and calls back; `dice` decides all that is left to chance. Only the calls
-    of the two ports meet the `faults`, which may be set anew at any time. All seconds are monotonic ones of
-    the agenda.
+    of the two ports meet the `faults`, and the pods that workloads make; they may be set
+    anew at any time. All seconds are monotonic ones of the agenda.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class FakeCluster:
         accounts = Accounts(self._store)
         self._kubelets = Kubelets(plane, accounts, self._server)
         self._nodes = NodeController(plane, accounts)
-        run_workloads(plane, accounts, self._server)
+        run_workloads(plane, accounts, self._server, self._faults_now)
         self._attachments = Attachments(plane)
         self._budgets = BudgetController(plane, self._server.budgets)
         self.apply(*self.settings.system_daemons)

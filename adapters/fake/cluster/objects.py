@@ -64,6 +64,8 @@ WATCHED: Final = (
     Kind.PERSISTENT_VOLUME_CLAIM,
     Kind.CSI_NODE,
     Kind.POD_DISRUPTION_BUDGET,
+    Kind.REPLICA_SET,
+    Kind.STATEFUL_SET,
     Kind.NODE_CLAIM,
     Kind.NODE,
     Kind.POD,

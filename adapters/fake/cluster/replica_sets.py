@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from treenail.adapters.api.workloads import ApiObject, Deployment, ReplicaSet
@@ -12,6 +13,7 @@ from treenail.adapters.fake.cluster.control_plane import ControlPlane, DelayedWo
 from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.objects import Address, Change, address_of
 from treenail.adapters.fake.cluster.offspring import Offspring, suffix
+from treenail.adapters.fake.cluster.slow_start import SlowStart
 from treenail.domain.model.pods import LabelSelector, Owner, Phase, Pod
 
 _API_VERSION: Final = "apps/v1"
@@ -21,13 +23,19 @@ _MOST_AT_ONCE: Final = 500
 
 
 class ReplicaSetController:
-    """Keeps as many pods of each ReplicaSet as it asks for."""
+    """Keeps as many pods of each ReplicaSet as it asks for.
+
+    At a pace, what is begun is made to its end, whatever is asked for meanwhile.
+    """
 
     def __init__(self, plane: ControlPlane, offspring: Offspring, maker: PodMaker) -> None:
         self._store = plane.store
         self._offspring = offspring
         self._maker = maker
         self._dice = plane.fork()
+        writes = plane.settings.pod_writes
+        self._slow = SlowStart(plane, writes) if writes is not None else None
+        self._being_made: set[Address] = set()
         self._queue = DelayedWork[Address](plane, plane.settings.control, self._sync)
         plane.store.listen(self._changed, "ReplicaSet")
         offspring.listen("ReplicaSet", self._pod_changed)
@@ -46,6 +54,8 @@ class ReplicaSetController:
         replica_set = self._store.find(where)
         if not isinstance(replica_set, ReplicaSet) or self._store.deleting(replica_set):
             return
+        if where in self._being_made:
+            return
         missing = replica_set.replicas - self._offspring.active(replica_set.uid)
         if missing > 0:
             self._make(replica_set, min(missing, _MOST_AT_ONCE))
@@ -57,12 +67,31 @@ class ReplicaSetController:
             self._queue.add(where)
 
     def _make(self, replica_set: ReplicaSet, number: int) -> None:
+        where = address_of(replica_set)
+        if self._slow is not None:
+            self._being_made.add(where)
+            self._slow.run(number, partial(self._make_one, replica_set), partial(self._made, where))
+            return
+        made = all(self._make_one(replica_set) for _ in range(number))
+        if not made:
+            self._queue.add(where, after=self._maker.retry_after)
+        self._say(where, "" if made else self._maker.problem)
+
+    def _make_one(self, replica_set: ReplicaSet) -> bool:
         owner = Owner("ReplicaSet", replica_set.name, replica_set.uid, _API_VERSION, block_deletion=True)
-        for _ in range(number):
-            name = f"{replica_set.name}-{suffix(self._dice, 5)}"
-            if not self._maker.make(name, replica_set.namespace, replica_set.template, owner):
-                self._queue.add(address_of(replica_set), after=self._maker.retry_after)
-                return
+        name = f"{replica_set.name}-{suffix(self._dice, 5)}"
+        return self._maker.make(name, replica_set.namespace, replica_set.template, owner) is not None
+
+    def _made(self, where: Address, well: bool) -> None:  # noqa: FBT001 (what is called back with)
+        self._being_made.discard(where)
+        self._queue.add(where, after=None if well else self._maker.retry_after)
+        self._say(where, "" if well else self._maker.problem)
+
+    def _say(self, where: Address, failure: str) -> None:
+        """Set or clear the condition that says why pods cannot be made."""
+        replica_set = self._store.find(where)
+        if isinstance(replica_set, ReplicaSet) and replica_set.failure != failure:
+            self._store.put(replace(replica_set, failure=failure))
 
 
 class DeploymentController:

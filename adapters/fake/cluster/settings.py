@@ -19,6 +19,8 @@ class ClusterSettings:
     machine to its node's being not ready. `removed`: from there to the node's deletion. `detach`: a
     volume, from the end of its pod.
     `slow_stops` is the share of pods that take anything up to their whole grace period to stop.
+    `pod_writes` is how many pods of ReplicaSets the controller manager makes in a second, in batches of 1, 2,
+    4...; as many as are wanted at once where it is None. `tells_workloads`: watches may tell of workloads.
     `fill_nodes`: the scheduler prefers the fullest node, instead of the emptiest.
     """
 
@@ -36,6 +38,8 @@ class ClusterSettings:
     detach: Span = (1.0, 5.0)
     slow_stops: float = 0.0
     fill_nodes: bool = False
+    pod_writes: float | None = None
+    tells_workloads: bool = True
     system_daemons: tuple[DaemonSet, ...] = ()
 
 
@@ -47,7 +51,8 @@ class ClusterFaults:
     `answer_lost`: the write is done, but the call fails. `unavailable`: nothing is done, the call fails.
     `watch_duplicate`: a change is told twice. `watch_drop`: the watch breaks at a change, and tells nothing
     until a full list a while later. `watch_delay_seconds`: changes are told up to that much later, in
-    any order but that of one object's.
+    any order but that of one object's. `pods_refused`: a webhook refuses a pod that a workload makes;
+    `pod_quota` is how many pods a namespace may have, None where it may have any number.
     """
 
     conflict: float = 0.0
@@ -56,3 +61,5 @@ class ClusterFaults:
     watch_duplicate: float = 0.0
     watch_drop: float = 0.0
     watch_delay_seconds: float = 0.0
+    pods_refused: float = 0.0
+    pod_quota: int | None = None

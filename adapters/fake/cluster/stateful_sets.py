@@ -74,6 +74,8 @@ class StatefulSetController:
         if known is None or _makes(known[0]) != _makes(of):
             known = (of, suffix(self._dice, 10))
         self._revisions[of.uid] = (of, known[1])
+        if of.revision != known[1]:
+            self._store.put(replace(of, revision=known[1]))
         return known[1]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from treenail.adapters.api.workloads import ApiObject, ReplicaSet
+from treenail.adapters.api.workloads import ApiObject, ReplicaSet, StatefulSet
 from treenail.adapters.fake.cluster.objects import address_of, spoken
 from treenail.domain.model.errors import InvalidError
 from treenail.domain.model.node_classes import NodeClass
@@ -53,7 +53,9 @@ def updated(known: ApiObject, new: ApiObject) -> ApiObject:
         case PodDisruptionBudget() if isinstance(known, PodDisruptionBudget):
             return replace(new, disruptions_allowed=known.disruptions_allowed)
         case ReplicaSet() if isinstance(known, ReplicaSet):
-            return replace(new, owners=known.owners)
+            return replace(new, owners=known.owners, failure=known.failure)
+        case StatefulSet() if isinstance(known, StatefulSet):
+            return replace(new, revision=known.revision)
         case _:
             return new
 

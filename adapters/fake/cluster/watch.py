@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, cast
@@ -12,8 +14,10 @@ from treenail.adapters.fake.cluster.objects import WATCHED, Change, address_of
 from treenail.adapters.fake.cluster.settings import ClusterFaults
 from treenail.adapters.fake.cluster.store import Broken
 from treenail.adapters.fake.cluster.texts import Texts
-from treenail.adapters.fake.luck import Span, chance, draw
+from treenail.adapters.fake.cluster.told_workloads import told
+from treenail.adapters.fake.luck import Span, chance, draw, fork
 from treenail.domain.cluster.cluster_facts import (
+    WORKLOADS,
     ClusterFact,
     ClusterObject,
     Kind,
@@ -22,6 +26,7 @@ from treenail.domain.cluster.cluster_facts import (
     ObjectSetAside,
     Resynced,
     key_of,
+    says_the_same,
 )
 from treenail.domain.model.runtime import Ref
 
@@ -35,6 +40,7 @@ class _Stream:
     `arrives_at` is when the last that travels so arrives, `alone_until` when the last that does not.
     """
 
+    dice: random.Random
     opened_at: float = -1.0
     arrives_at: float = -1.0
     alone_until: float = -1.0
@@ -51,6 +57,8 @@ class Watch:
     def __init__(self, plane: ControlPlane, faults: Callable[[], ClusterFaults], texts: Texts) -> None:
         self._agenda = plane.agenda
         self._dice = plane.fork()
+        # What is told of workloads takes no luck from the rest.
+        self._workload_dice = fork(copy(self._dice))
         self._store = plane.store
         self._settings = plane.settings
         self._faults = faults
@@ -62,7 +70,8 @@ class Watch:
         self._cut_off_until = 0.0
         self._streams: dict[str, _Stream] = {}
         self._latest: dict[tuple[Kind, str], float] = {}
-        plane.store.listen(self._changed, *WATCHED)
+        self._kinds = tuple(k for k in WATCHED if self._settings.tells_workloads or k not in WORKLOADS)
+        plane.store.listen(self._changed, *self._kinds)
 
     def feed(self, to: Ref[ClusterFact]) -> None:
         """From now on tell `to`, a full list first.
@@ -113,7 +122,7 @@ class Watch:
             return
         self._listed += 1
         self._deaf = False
-        self._streams = {kind: _Stream() for kind in WATCHED}
+        self._streams = {kind: _Stream(dice=self._dice_of(kind)) for kind in self._kinds}
         self._latest = {}
         facts = [self._texts.fact(thing) for thing in self._objects()]
         aside = [_set_aside(broken) for broken in self._store.broken.values()]
@@ -129,12 +138,16 @@ class Watch:
 
     def _objects(self) -> tuple[ClusterObject, ...]:
         broken = self._store.broken
-        return tuple(
-            cast("ClusterObject", thing)
-            for kind in WATCHED
+        there = (
+            told(thing, deleting=self._store.deleting(thing))
+            for kind in self._kinds
             for thing in self._store.of_kind(kind)
             if not broken or address_of(thing) not in broken
         )
+        return tuple(cast("ClusterObject", thing) for thing in there if thing is not None)
+
+    def _dice_of(self, kind: Kind) -> random.Random:
+        return self._workload_dice if kind in WORKLOADS else self._dice
 
     # --- changes
 
@@ -144,6 +157,9 @@ class Watch:
         before = cast("ClusterObject", change.before)
         after = cast("ClusterObject | None", change.after)
         kind = Kind(change.kind)
+        if kind in WORKLOADS:
+            self._workload_changed(change, kind)
+            return
         broken = self._store.broken.get(change.address)
         if after is not None and broken is not None:
             self.set_aside(replace(broken, resource_version=after.resource_version))
@@ -153,15 +169,25 @@ class Watch:
             key = key_of(before)
             self._send(ObjectGone(kind=kind, key=key), kind, key)
 
+    def _workload_changed(self, change: Change, kind: Kind) -> None:
+        """Tell how many pods are wanted and what holds them back, where either has changed."""
+        deleting = change.after is not None and self._store.deleting(change.after)
+        before = cast("ClusterObject | None", told(change.before, deleting=False))
+        after = cast("ClusterObject | None", told(change.after, deleting=deleting))
+        if after is None and before is not None:
+            self._send(ObjectGone(kind=kind, key=key_of(before)), kind, key_of(before))
+        elif after is not None and not says_the_same(after, before):
+            self._send(ObjectSeen(object=after), kind, key_of(after))
+
     def _send(self, fact: ClusterFact, kind: Kind, key: str) -> None:
         if self._deaf or self._to is None:
             return
-        faults = self._faults()
-        if chance(self._dice, faults.watch_drop):
+        faults, dice = self._faults(), self._dice_of(kind)
+        if chance(dice, faults.watch_drop):
             self._deaf = True
-            self._list_in(draw(self._dice, _BROKEN_FOR))
+            self._list_in(draw(dice, _BROKEN_FOR))
             return
-        facts = (fact, fact) if chance(self._dice, faults.watch_duplicate) else (fact,)
+        facts = (fact, fact) if chance(dice, faults.watch_duplicate) else (fact,)
         if faults.watch_delay_seconds:
             self._send_alone(facts, (kind, key), faults.watch_delay_seconds)
         else:
@@ -169,8 +195,8 @@ class Watch:
 
     def _send_alone(self, facts: tuple[ClusterFact, ...], of: tuple[Kind, str], delay: float) -> None:
         now = self._agenda.monotonic()
-        at = now + draw(self._dice, self._settings.watch) + delay * self._dice.random()
         stream = self._streams[of[0]]
+        at = now + draw(stream.dice, self._settings.watch) + delay * stream.dice.random()
         at = max(at, self._latest.get(of, now), stream.arrives_at)
         self._latest[of] = at
         stream.opened_at, stream.alone_until = -1.0, max(stream.alone_until, at)
@@ -180,7 +206,7 @@ class Watch:
         now = self._agenda.monotonic()
         if stream.opened_at != now:
             stream.opened_at = now
-            at = now + draw(self._dice, self._settings.watch)
+            at = now + draw(stream.dice, self._settings.watch)
             stream.arrives_at = max(stream.arrives_at, stream.alone_until, at)
             stream.open = []
             self._agenda.call_at(

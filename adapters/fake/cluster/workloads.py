@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from treenail.adapters.fake.cluster.accounts import Accounts
 from treenail.adapters.fake.cluster.api_server import ApiServer
 from treenail.adapters.fake.cluster.census import Census
@@ -12,14 +14,17 @@ from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.offspring import Offspring
 from treenail.adapters.fake.cluster.replica_sets import DeploymentController, ReplicaSetController
 from treenail.adapters.fake.cluster.scheduler import Scheduler
+from treenail.adapters.fake.cluster.settings import ClusterFaults
 from treenail.adapters.fake.cluster.stateful_sets import StatefulSetController
 from treenail.adapters.fake.cluster.storage import Storage
 
 
-def run_workloads(plane: ControlPlane, accounts: Accounts, server: ApiServer) -> None:
+def run_workloads(
+    plane: ControlPlane, accounts: Accounts, server: ApiServer, faults: Callable[[], ClusterFaults]
+) -> None:
     """Start the controllers of workloads, the scheduler and the garbage collector."""
     offspring = Offspring(plane.store)
-    maker = PodMaker(plane, server)
+    maker = PodMaker(plane, server, faults)
     census = Census(plane.store, accounts)
     DeploymentController(plane)
     ReplicaSetController(plane, offspring, maker)

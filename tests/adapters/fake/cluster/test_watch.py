@@ -17,6 +17,7 @@ from tests.adapters.fake.cluster.builders import (
     provider_id,
 )
 from tests.adapters.fake.cluster.rig import Listener, Rig
+from treenail.adapters.api.workloads import ReplicaSet
 from treenail.adapters.fake.cluster import ClusterFaults, ClusterSettings
 from treenail.domain.cluster.cluster_facts import (
     ClusterFact,
@@ -29,6 +30,7 @@ from treenail.domain.cluster.cluster_facts import (
     key_of,
     kind_of,
 )
+from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.errors import PortError
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.patches import ClaimPatch
@@ -229,8 +231,10 @@ def test_whatever_goes_wrong_a_listener_ends_up_with_what_is_there(seed: int) ->
     rig.cluster.faults = ClusterFaults()
     rig.run(60)
 
-    expected = {key: thing for key, thing in mirror.holds.items() if key[0] is not Kind.DAEMON_SET}
-    assert expected == there(rig)
+    wanted = {key: thing.wanted for (_, key), thing in mirror.holds.items() if isinstance(thing, Workload)}
+    assert wanted == {one.uid: one.replicas for one in rig.cluster.objects(ReplicaSet) if one.replicas}
+    others = (Kind.DAEMON_SET, Kind.REPLICA_SET)
+    assert {key: thing for key, thing in mirror.holds.items() if key[0] not in others} == there(rig)
     assert mirror.backwards == 0
 
 
