@@ -23,7 +23,8 @@ from treenail.adapters.embed.actions import Action, parse_action
 from treenail.adapters.embed.node_class_problems import check_node_classes
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.embed.told_settings import sizes_of
-from treenail.adapters.settings.settings import Settings
+from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterSettings
+from treenail.adapters.settings.settings import ProvisionFor, Settings
 from treenail.domain.disruption.node_repair import EC2_POLICIES
 from treenail.domain.model.durations import parse_duration
 from treenail.domain.model.errors import PortError
@@ -60,6 +61,16 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     node_repair: Annotated[  # noqa: FBT002 (a flag)
         bool, typer.Option("--node-repair", help="Replace nodes that stay unhealthy.")
     ] = False,
+    provision_for: Annotated[
+        ProvisionFor,
+        typer.Option("--provision-for", help="Plan nodes for pods still to come, or for those there."),
+    ] = ProvisionFor.WISHES,
+    pod_writes: Annotated[
+        float | None,
+        typer.Option(
+            "--pod-writes", min=1, help="How many pods a second are made of ReplicaSets; else all at once."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="The seed: equal seeds give equal rehearsals.")] = 0,
     price_overrides_file: PriceOverridesFile = None,
     node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
@@ -74,6 +85,11 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     conditions = Conditions(
         system=_system(
             told, early_binding=early_binding, node_repair=node_repair, overhead_cost=node_overhead_cost
+        ),
+        cluster=ClusterSettings(
+            system_daemons=EKS_DAEMONS,
+            pod_writes=pod_writes,
+            tells_workloads=provision_for is ProvisionFor.WISHES,
         ),
         catalogue=Catalogue.shipped(settings=sizes_of(told)),
         prices=own_prices(price_overrides_file),

@@ -174,3 +174,24 @@ def test_nodes_that_kwok_plays_cannot_be_rehearsed() -> None:
         f"treenail: {PLAYED}: KWOKNodeClass kwok: is for nodes that KWOK plays, and rehearsals have machines "
         "of EC2; `treenail simulate` decides for it\n"
     )
+
+
+def _launched(*arguments: str) -> list[float]:
+    options = ("--at", "0s", "scale=inflate:300", "--pod-writes", "20", "--for", "2m")
+    found = report("rehearse", "-f", INFLATE, *options, *arguments)
+    return sorted(node["launchedAt"] for node in found["nodes"])
+
+
+def test_nodes_are_there_before_the_pods_unless_they_are_for_pods_alone() -> None:
+    before, after = _launched(), _launched("--provision-for", "pods")
+
+    # The last of 300 pods is made after more than 13 s.
+    assert before[-1] < 6
+    assert after[-1] > 13
+
+
+def test_less_than_one_pod_a_second_is_refused() -> None:
+    ran = treenail("rehearse", "-f", INFLATE, "--pod-writes", "0")
+
+    assert ran.code == 2
+    assert "--pod-writes" in ran.err
