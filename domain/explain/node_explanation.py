@@ -176,7 +176,7 @@ def _obstacles(
     asked = DisruptionProposed(pool=view.pool, candidates=(view.name,), cause=cause, forceful=force)
     against = objection(model, view.name, asked, now)
     if against is not None:
-        yield Statement("future", f"It may not go now: {against}.")
+        yield Statement("future", f"It may not go now: {against.sentence}.")
     elif force:
         yield Statement("future", "It goes whatever budgets and annotations say.")
     if pool is None or force:
