@@ -8,7 +8,7 @@ from typing import Final
 
 from treenail.domain.disruption.disruption import NodeInterrupted
 from treenail.domain.model.causes import Cause
-from treenail.domain.model.claims import promised_pods
+from treenail.domain.model.claims import expected_pods, promised_pods
 from treenail.domain.model.fleets import Instance
 from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.nodes import NodeClaim, NodeView
@@ -31,7 +31,7 @@ def tell_packing(log: Log, claims: Iterable[NodeClaim]) -> None:
             logger="controller.provisioner",
             pool=pool,
             nodes=len(alike),
-            pods=sum(len(promised_pods(claim)) for claim in alike),
+            pods=sum(len(promised_pods(claim)) + sum(expected_pods(claim).values()) for claim in alike),
             instance_types=list(types),
         )
 

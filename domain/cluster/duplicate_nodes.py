@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from treenail.domain.model.claims import DECISION, promised_pods
+from treenail.domain.model.claims import DECISION, expected_pods, promised_pods
 from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pods import Pod
@@ -18,9 +18,10 @@ def is_duplicate(
     `pods` are those there are, by uid, `nodes` by name. Each pod that the claim was made for has a node
     elsewhere, or is gone. A pod never changes its node, so none of these was ever here; a claim says itself
     whether others came, a Machine cannot, so that of its own pods one must be left to tell.
+    Of a claim that was made for pods still to come it cannot be told.
     """
     own = promised_pods(claim)
-    if not own or claim.last_pod_event_at is not None:
+    if not own or expected_pods(claim) or claim.last_pod_event_at is not None:
         return False
     left = [pod for uid in own if (pod := pods.get(uid)) is not None]
     if not left and claim.generation is Generation.V1ALPHA5:

@@ -15,7 +15,7 @@ from treenail.domain.explain.explanation import Statement, ago, named, origin, p
 from treenail.domain.explain.unclear import unclear_of_node
 from treenail.domain.model import labels
 from treenail.domain.model.causes import BUDGETED, Cause
-from treenail.domain.model.claims import promised_pods, replaced_nodes
+from treenail.domain.model.claims import expected_pods, promised_pods, replaced_nodes
 from treenail.domain.model.durations import format_duration
 from treenail.domain.model.instants import write_instant
 from treenail.domain.model.node_pools import NodePool
@@ -83,9 +83,21 @@ def _origin(model: ClusterModel, claim: NodeClaim, now: datetime) -> Iterator[St
         names = [pod.key for uid in uids if (pod := model.objects.pods.get(uid)) is not None]
         there = f", of which are there: {shortened(names)}" if names else ", of which none is there any more"
         yield Statement("origin", f"It was made for {len(uids)} pods{there}.")
+    for owner, number in sorted(expected_pods(claim).items()):
+        name = _owner_name(model, owner)
+        yield Statement("origin", f"It was made for {number} pods of {name} that were still to come.")
     for name in replaced_nodes(claim):
         yield Statement("origin", f"It was made in place of node {name}{_fate(model, name)}.")
     yield from bought_to_save(claim, now)
+
+
+def _owner_name(model: ClusterModel, uid: str) -> str:
+    """Return what people know a workload by, as it or its pods say; its uid where none of them is there."""
+    workload = model.objects.workload(uid)
+    if workload is not None:
+        return workload.told_as
+    owners = (pod.owner for pod in model.objects.pods.values())
+    return next((f"{o.kind}/{o.name}" for o in owners if o is not None and o.uid == uid), uid)
 
 
 def _fate(model: ClusterModel, name: str) -> str:

@@ -7,11 +7,23 @@ from dataclasses import replace
 import pytest
 
 from tests.actors.cluster_rig import Knowing
-from tests.builders import claim_of, decided, node_of, node_pool, pending_pod, planned_claim, view
+from tests.builders import (
+    bound_pod,
+    claim_of,
+    decided,
+    node,
+    node_of,
+    node_pool,
+    pending_pod,
+    planned_claim,
+    view,
+)
 from treenail.domain.cluster.changes import PodChanged
+from treenail.domain.cluster.duplicate_nodes import is_duplicate
 from treenail.domain.cluster.planning import SnapshotTaken
 from treenail.domain.cluster.workloads import Workload
-from treenail.domain.model.claims import EXPECTED, PROMISED
+from treenail.domain.explain.node_explanation import explain_node
+from treenail.domain.model.claims import DECISION, EXPECTED, PROMISED
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.packing.plan import RefusedClass
 from treenail.domain.packing.reasons import Reason, Refusal
@@ -251,3 +263,24 @@ def test_a_pool_for_pods_only_buys_nothing_for_pods_to_come() -> None:
     stage.decide(planned_claim(*_planned(stage)))
 
     assert _promised(stage) == ["p1"]
+
+
+def test_a_node_is_explained_by_the_pods_it_was_bought_for_that_were_to_come() -> None:
+    stage, made = _bought(replace(WEB, part_of="Deployment/web"))
+
+    known = stage.model.objects.view(made.name)
+
+    assert known is not None
+    said = [one.says for one in explain_node(stage.model, known, stage.now())]
+    assert "It was made for 3 pods of Deployment/web that were still to come." in said
+
+
+def test_a_node_for_pods_to_come_is_no_duplicate_of_another() -> None:
+    _, made = _bought()
+    elsewhere = bound_pod("p1", "elsewhere")
+    other = replace(made, name="other", annotations={PROMISED: "p1", DECISION: "d2"})
+    there = {"elsewhere": node("elsewhere", provider_id="aws:///a/i-2")}
+
+    alone = replace(made, annotations={PROMISED: "p1", DECISION: "d1"})
+    assert is_duplicate(alone, {"p1": elsewhere}, there, [alone, other])
+    assert not is_duplicate(made, {"p1": elsewhere}, there, [made, other])
