@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -77,7 +78,7 @@ def test_pods_to_come_are_planned_with_the_first_one() -> None:
         {"uid": "another"},
     ],
 )
-def test_no_pods_are_expected_that_may_not_come(other: dict[str, object]) -> None:
+def test_no_pods_are_expected_that_may_not_come(other: dict[str, Any]) -> None:
     stage = Knowing(P1, replace(WEB, **other))
 
     stage.close_batch()

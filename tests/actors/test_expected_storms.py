@@ -9,7 +9,7 @@ import pytest
 
 from tests.actors.cluster_rig import Knowing
 from tests.builders import claim_of, decided, node_of, pending_pod, planned_claim, resources, view
-from treenail.domain.cluster.cluster_facts import Kind
+from treenail.domain.cluster.cluster_facts import ClusterObject, Kind
 from treenail.domain.cluster.planning import SnapshotTaken
 from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.nodes import NodeClaim
@@ -183,7 +183,8 @@ class Storm:
 
     def restart(self) -> None:
         nodes = [self.stage.model.objects.nodes[name] for name in self.ready.values()]
-        things = (*self.workloads.values(), *self.claims.values(), *nodes, *self.pods.values())
+        things: list[ClusterObject] = [*self.workloads.values(), *self.claims.values()]
+        things += [*nodes, *self.pods.values()]
         later = self.stage.now() - Knowing().now()
         self.stage = Knowing(*things, limits=resources(cpu=self.limit * PER_NODE))
         self.stage.run(later.total_seconds())
