@@ -5,12 +5,17 @@ for what its pods cost to evict. Each is tried on the cluster as the moves befor
 looked for that cost less than those that are left: for several together first, as nodes that were replaced
 one by one may not be worth merging any more, and then for each, whatever number takes its place. A node that
 takes pods of another one stays itself, so no pod moves twice.
+
+Each step is greedy, and what is best first may bar the way to what is better together: pods of nodes that go
+may fill one that is too dear for them and that nothing may replace. So the search is made in several ways,
+each with an order of its own, and the plan is taken after which the cluster costs least.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Final
 
 from treenail.domain.model.blockers import Block, Blocker
@@ -20,14 +25,37 @@ from treenail.domain.packing.consolidation.move_terms import UNKNOWN_PRICE, Move
 from treenail.domain.packing.consolidation.new_node_bound import NewNodeBound
 from treenail.domain.packing.consolidation.price_filter import NONE_CHEAPER
 from treenail.domain.packing.consolidation.rearrangement import Rearrangement, TopologyTies, Trial
+from treenail.domain.packing.consolidation.worth import EVICTION_DOLLARS, ROUNDING
 from treenail.domain.packing.problem import Problem
 
-# So many nodes are tried together in place of one, the fewest first: each trial is a whole plan.
+# So many nodes are tried together: each trial is a whole plan.
 _TOGETHER: Final = (2, 3, 5, 8)
 # Trials of several nodes at most. They go to the nodes first that cost most beyond what their pods need.
 _MOST_TOGETHER: Final = 200
+# Over so many hours what it costs to move pods is spread where plans are compared.
+_HOURS_TO_EARN: Final = 24
 # A new node must save this share of what it replaces, by the bound, before it is planned.
 _WORTH_PLANNING: Final = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """An order to search in.
+
+    Nodes are tried by what they save for each unit of disruption, the most first; or the `dearest_first`.
+    They are tried one by one, and then several together; or `together_first`, as many as may be.
+    """
+
+    dearest_first: bool
+    together_first: bool
+
+
+# Of plans that earn the same the earliest is taken: its moves are the smallest.
+_WAYS: Final = tuple(
+    _Way(dearest_first=dearest, together_first=together)
+    for together in (False, True)
+    for dearest in (False, True)
+)
 
 
 def repack(problem: ConsolidationProblem) -> ConsolidationPlan:
@@ -39,7 +67,21 @@ def repack(problem: ConsolidationProblem) -> ConsolidationPlan:
     untold = next((one for one in problem.candidates if not told.issuperset(one.pods)), None)
     if untold is not None:
         return _nothing(problem, Block.PODS_UNTOLD.by(untold.name))
-    return _Repack(problem).run()
+    best = _Repack(problem, _WAYS[0])
+    for way in _other_ways(problem):
+        other = _Repack(problem, way)
+        if other.earns > best.earns + ROUNDING:
+            best = other
+    return best.written()
+
+
+def _other_ways(problem: ConsolidationProblem) -> Sequence[_Way]:
+    """Return the ways to search in beside the first: none where cost alone does not tell plans apart."""
+    # One node alone is tried in the same way whatever the order.
+    several = len(problem.candidates) > 1
+    returning = any(terms.return_premium is not None for terms in problem.terms.values())
+    waiting = bool(problem.not_receiving) and any(one.patient for one in problem.candidates)
+    return _WAYS[1:] if several and not returning and not waiting else ()
 
 
 def _nothing(problem: ConsolidationProblem, why: Blocker) -> ConsolidationPlan:
@@ -51,9 +93,9 @@ def _nothing(problem: ConsolidationProblem, why: Blocker) -> ConsolidationPlan:
 
 
 class _Repack:
-    """One search. `_open` are the candidates that may still go, the most worth moving first."""
+    """One search. `_open` are the candidates that may still go, in the order in which they are tried."""
 
-    def __init__(self, problem: ConsolidationProblem) -> None:
+    def __init__(self, problem: ConsolidationProblem, way: _Way) -> None:
         self._problem = problem
         in_order = sorted(problem.candidates, key=_most_saved_first)
         self._candidates = {one.name: one for one in in_order}
@@ -61,14 +103,26 @@ class _Repack:
         self._terms = MoveTerms(problem)
         settings, offers = problem.problem.settings, problem.problem.offers
         self._bound = NewNodeBound(offers, self._cluster.axis, settings)
-        self._open = dict(self._candidates)
+        tried = sorted(in_order, key=attrgetter("cost"), reverse=True) if way.dearest_first else in_order
+        self._open = {one.name: one for one in tried}
         self._why: dict[str, Blocker] = {}
         self._moves: list[Move] = []
         self._ties: list[TopologyTies] = []
         self._tries = 0
         self._cut_short = False
+        self._search(way)
 
-    def run(self) -> ConsolidationPlan:
+    @property
+    def earns(self) -> float:
+        """By how much the cluster costs less once all moves are made, $/h, whatever budgets allow now.
+
+        Less what it costs to move the pods, spread over a day: no plan is taken for the sake of a few cents
+        that moves many more of them.
+        """
+        moves = sum(move.disruption for move in self._moves) * EVICTION_DOLLARS
+        return sum(move.saves for move in self._moves) - moves / _HOURS_TO_EARN
+
+    def _search(self, way: _Way) -> None:
         unpackable = self._cluster.unpackable
         for one in self._candidates.values():
             unplaced = next((uid for uid in one.pods if uid in unpackable), None)
@@ -82,13 +136,42 @@ class _Repack:
         for name in sorted(self._cluster.place_waiting(waiting)):
             self._stays(name, Block.RECEIVES_WAITING.by())
         self._cluster.close(self._problem.not_receiving)
+        if way.together_first:
+            self._merge_at_first()
         self._delete()
         self._postpone()
         self._merge()
         self._replace()
-        return self._written()
 
-    # --- three searches, each on what the one before leaves
+    # --- the steps, each on what the one before leaves
+
+    def _merge_at_first(self) -> None:
+        """Find nodes in whose place, together, others cost less beside what is free elsewhere.
+
+        Whatever pool and zone they are of, and as many as may be: so a node that could not go alone goes with
+        others that could.
+        """
+        waiting = [one for one in self._open.values() if one.price is not None]
+        self._tries = _MOST_TOGETHER
+        while waiting and self._tries > 0:
+            for count in reversed(_TOGETHER):
+                some = self._admitted(waiting, count)
+                if len(some) < count:
+                    continue
+                self._tries -= 1
+                if self._decide(some, self._cluster.without_bought([one.name for one in some])):
+                    break
+            waiting = [one for one in waiting[1:] if one.name in self._open]
+
+    def _admitted(self, waiting: Iterable[CandidateNode], count: int) -> tuple[CandidateNode, ...]:
+        """Return the first nodes that budgets let go together, `count` of them at most."""
+        some: tuple[CandidateNode, ...] = ()
+        for one in waiting:
+            if len(some) == count:
+                break
+            if self._terms.held_by_budgets((*some, one)) is None:
+                some = (*some, one)
+        return some
 
     def _delete(self) -> None:
         """Find the nodes whose pods all fit on others."""
@@ -183,9 +266,9 @@ class _Repack:
     def _decide(self, some: tuple[CandidateNode, ...], trial: Trial) -> bool:
         """Make a move of a trial, or undo it; return whether the nodes go."""
         if trial.left:
-            why: Move | Blocker = self._cluster.unplaced(trial.left[0], trial.against)
+            why: list[Move] | Blocker = self._cluster.unplaced(trial.left[0], trial.against)
         else:
-            why = self._terms.move(some, trial)
+            why = self._divided(some, trial) or self._as_one(some, trial)
         if isinstance(why, Blocker):
             self._cluster.undo()
             if len(some) == 1:
@@ -193,9 +276,10 @@ class _Repack:
             return False
         ties = self._cluster.ties(trial)
         after = tuple(at for at, earlier in enumerate(self._ties) if earlier.touched & ties.asked)
-        self._ties.append(ties)
         self._cluster.keep(trial)
-        self._moves.append(replace(why, after=after))
+        for move in why:
+            self._ties.append(ties)
+            self._moves.append(replace(move, after=after))
         for one in some:
             self._open.pop(one.name, None)
             self._why.pop(one.name, None)
@@ -206,6 +290,41 @@ class _Repack:
         for name in sorted(set(trial.nominations.values())):
             if name in self._open:
                 self._stays(name, Block.RECEIVES.by())
+
+    def _as_one(self, some: tuple[CandidateNode, ...], trial: Trial) -> list[Move] | Blocker:
+        move = self._terms.move(some, trial)
+        return move if isinstance(move, Blocker) else [move]
+
+    def _divided(self, some: tuple[CandidateNode, ...], trial: Trial) -> list[Move]:
+        """Return a move for each node that can go alone, and one for the others; none if that is not to be.
+
+        What can go alone does not wait for what is bought for others. Places that a pod's rules find by where
+        others go are only known to hold together.
+        """
+        ties = self._cluster.ties(trial)
+        if len(some) == 1 or trial.lost or ties.touched or ties.asked:
+            return []
+        moves: list[Move] = []
+        rest: list[CandidateNode] = []
+        for one in some:
+            alone = self._part((one,), trial)
+            move = self._terms.move((one,), alone) if len(alone.nominations) == len(one.pods) else None
+            if isinstance(move, Move):
+                moves.append(move)
+            else:
+                rest.append(one)
+        if moves and rest:
+            last = self._terms.move(tuple(rest), replace(self._part(rest, trial), claims=trial.claims))
+            return [] if isinstance(last, Blocker) else [*moves, last]
+        return [] if trial.claims else moves
+
+    def _part(self, some: Sequence[CandidateNode], trial: Trial) -> Trial:
+        """Return what a trial does with some of its nodes, without what is bought."""
+        places = trial.nominations
+        return Trial(
+            removed=tuple(one.name for one in some),
+            nominations={uid: places[uid] for one in some for uid in one.pods if uid in places},
+        )
 
     def _could_cost_less(self, some: Sequence[CandidateNode], uids: Iterable[str]) -> bool:
         return self._bound.of(self._cluster.load(uids)) < self._terms.most(some) * (1 - _WORTH_PLANNING)
@@ -218,7 +337,8 @@ class _Repack:
         if self._open.pop(name, None) is not None:
             self._why[name] = why
 
-    def _written(self) -> ConsolidationPlan:
+    def written(self) -> ConsolidationPlan:
+        """Return the plan: of what was found, the moves that budgets allow now."""
         moves = self._within_budgets()
         gone = {name for move in moves for name in move.removed}
         cost = sum(one.cost for one in self._candidates.values())

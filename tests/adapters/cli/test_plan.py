@@ -31,6 +31,8 @@ from treenail.adapters.kubernetes.resources import KWOK_NODE_CLASS, NODE, NODE_C
 
 UNDERUSED = str(EXAMPLES / "006-underused.yaml")
 WHOLE = PRICES[SMALL] + OVERHEAD
+# Two small nodes, and three, are as much as the pool may have: none is replaced.
+TWO, THREE = pool(limits={"cpu": "4"}), pool(limits={"cpu": "6"})
 
 
 @pytest.fixture
@@ -51,7 +53,7 @@ def blockers(made: Any, of: str) -> list[tuple[str, str]]:
 
 
 def test_a_node_whose_pods_fit_on_another_goes_and_its_whole_cost_is_saved(planned: Any) -> None:
-    made = planned(cluster(node("a"), node("b"), pod("p", "a"), pod("q", "b"), pod("r", "b")))
+    made = planned(cluster(node("a"), node("b"), pod("p", "a"), pod("q", "b"), pod("r", "b"), default=TWO))
 
     (move,) = made["moves"]
     assert (move["nodes"], move["pods"], move["reason"]) == (["a"], ["default/p"], "underutilized")
@@ -91,7 +93,7 @@ def test_a_node_goes_back_to_a_heavier_pool_for_the_price_that_its_own_pool_allo
 
 
 def test_an_empty_node_goes_first_and_takes_no_pods(planned: Any) -> None:
-    made = planned(cluster(node("a"), node("b"), node("c"), pod("p", "b"), pod("q", "c")))
+    made = planned(cluster(node("a"), node("b"), node("c"), pod("p", "b"), pod("q", "c"), default=THREE))
 
     assert [(move["nodes"], move["reason"]) for move in made["moves"]] == [
         (["a"], "empty"),
@@ -244,7 +246,7 @@ def test_a_cluster_is_read_as_files_are(tmp_path: Path) -> None:
     with ScriptedServer() as server:
         server.serve_all()
         server.answers("/version", Reply(body=b'{"gitVersion": "v1.34.0"}'))
-        server.serve(NODE_POOL, served(pool()))
+        server.serve(NODE_POOL, served(TWO))
         server.serve(KWOK_NODE_CLASS, served(KWOK_CLASS))
         server.serve(
             NODE_CLAIM, *(served(claim(f"default-{n}", one)) for n, one in zip("ab", nodes, strict=True))

@@ -22,6 +22,7 @@ from tests.domain.packing.problems import (
 )
 from treenail.domain.model import labels
 from treenail.domain.model.blockers import Block
+from treenail.domain.model.node_pools import ConsolidationPolicy
 from treenail.domain.model.pods import LabelSelector, PodAffinityTerm, PodSpec, TopologySpread
 from treenail.domain.model.requirements import Operator
 from treenail.domain.packing.consolidation.consolidation_plan import Action, ConsolidationPlan
@@ -42,7 +43,7 @@ def why(plan: ConsolidationPlan, name: str) -> str:
 def test_a_node_whose_pods_fit_on_another_goes_and_its_pods_go_there() -> None:
     full = node("full", "m5.2xlarge", *pods("a", 5))
     thin = node("thin", "m5.2xlarge", *pods("b", 2))
-    (move,) = repack(Cluster(nodes=(full, thin), offers=(ON_DEMAND,)).problem()).moves
+    (move,) = repack(Cluster(nodes=(full, thin), offers=()).problem()).moves
     assert move.removed == ("thin",)
     assert move.nominations == {"b-0": "full", "b-1": "full"}
     assert move.action is Action.DELETE
@@ -152,6 +153,43 @@ def test_a_node_of_spot_is_not_replaced_by_spot_unless_that_is_allowed() -> None
     assert removed(repack(cluster.problem(spot_to_spot=True))) == ["n"]
 
 
+def test_pods_do_not_fill_a_dear_spot_node_that_nothing_may_replace() -> None:
+    # Were the node on demand to go alone, its pods would go there: and one on spot would be left as it is.
+    nodes = (
+        node("spot", "m5.8xlarge", *pods("a", 2), way=labels.SPOT),
+        node("other", "m5.2xlarge", *pods("b", 1)),
+    )
+    plan = repack(Cluster(nodes=nodes, offers=(offer(pool("default")),)).problem())
+    assert sorted(removed(plan)) == ["other", "spot"]
+    assert plan.cost_after < 0.5 * nodes[0].price
+
+
+def test_nodes_of_several_pools_go_together_as_far_as_the_budget_of_each_lets_them() -> None:
+    small = instance_type("m5.large", cpu=2, memory=8, price=0.1)
+    # A large node costs more than two small ones, and less than three.
+    large = instance_type("m5.2xlarge", cpu=8, memory=32, price=0.25)
+    offers = (offer(pool("default", is_in(labels.CAPACITY_TYPE, labels.ON_DEMAND)), (small, large)),)
+    some = [node(f"n{i}", "m5.large", *pods(f"p{i}", 1, asking("1500m"))) for i in range(4)]
+    nodes = [replace(one, type=small, pool=of) for one, of in zip(some, "abbc", strict=True)]
+    problem = Cluster(nodes=tuple(nodes), offers=offers).problem()
+    (move,) = repack(replace(problem, terms=dict.fromkeys("abc", PoolTerms(allowed=1)))).moves
+    assert move.removed == ("n0", "n1", "n3")
+
+
+def test_a_node_that_scores_too_little_alone_goes_with_one_that_scores_more() -> None:
+    nodes = (
+        node("home", "m5.8xlarge", *pods("h", 1)),
+        node("large", "m5.4xlarge", *pods("a", 1)),
+        node("small", "m5.large", *pods("b", 2, asking("100m"))),
+    )
+    cluster = Cluster(nodes=nodes, offers=(), staying=frozenset({"home"}))
+    cost = sum(one.price + 0.02 for one in nodes)
+    balanced = PoolTerms(policy=ConsolidationPolicy.BALANCED, cost=cost, disruption=7.0)
+    alone = replace(cluster, nodes=(nodes[0], nodes[2]))
+    assert removed(repack(alone.problem(terms=balanced))) == []
+    assert sorted(removed(repack(cluster.problem(terms=balanced)))) == ["large", "small"]
+
+
 def test_pods_that_keep_apart_from_each_other_are_not_brought_together() -> None:
     apart = PodAffinityTerm(labels.HOSTNAME, LabelSelector((("app", "x"),)), anti=True)
     spec = replace(asking("100m"), pod_affinity=(apart,))
@@ -233,7 +271,7 @@ def test_a_move_comes_after_those_whose_pods_its_own_are_placed_by() -> None:
         node("free", "m5.large", *pods("q", 1, asking("100m"))),
         node("home", "m5.2xlarge", *pods("r", 1)),
     )
-    plan = repack(Cluster(nodes=nodes, offers=(ON_DEMAND,), staying=frozenset({"home"})).problem())
+    plan = repack(Cluster(nodes=nodes, offers=(), staying=frozenset({"home"})).problem())
     spread_moves = [at for at, move in enumerate(plan.moves) if move.removed != ("free",)]
     assert len(spread_moves) > 1
     for earlier, later in pairwise(spread_moves):
@@ -286,7 +324,7 @@ def test_zones_of_a_spread_stay_even() -> None:
     spec: PodSpec = replace(asking("500m"), spread=(spread,))
     some = [replace(one, labels={"app": "x"}) for one in pods("p", 4, spec)]
     nodes = tuple(node(f"n{i}", "m5.large", one, zone=ZONES[i % 2]) for i, one in enumerate(some))
-    plan = repack(Cluster(nodes=nodes, offers=(ON_DEMAND,)).problem())
+    plan = repack(Cluster(nodes=nodes, offers=()).problem())
     zone_of = {one.name: one.zone for one in nodes}
     for move in plan.moves:
         for uid, target in move.nominations.items():
