@@ -95,6 +95,22 @@ class ChangePublisher:
         if view is not None and self._model.marks.ending(view):
             self._subscribers.batcher.tell(NodesToReplace(names=(view.name,)))
 
+    def ask_for_places(self) -> None:
+        """Have places found for pods whose nodes go already: at a start nobody has asked for them yet.
+
+        The promises of places on existing nodes ended with the last process, and pods of a node that goes at
+        will wait for minutes until they have other ones.
+        """
+        objects, promises = self._model.objects, self._model.promises
+        names = sorted(
+            view.name
+            for view in objects.views()
+            if self._model.marks.ending(view)
+            and any(pod.reschedulable and promises.of(pod.uid) is None for pod in objects.pods_of(view))
+        )
+        if names:
+            self._subscribers.batcher.tell(NodesToReplace(names=tuple(names)))
+
     def publish_pools(self) -> None:
         """Tell of the pools and node classes there are now; a pool that is gone has no disruptor any more."""
         for name in sorted(self._pools_told.keys() | self._model.objects.pools.keys()):

@@ -228,10 +228,11 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         for understood in self._aside.understood_by(fact):
             self._subscribers.reporter.tell(understood)
         if isinstance(fact, Resynced):
-            if not self._synced and not self._model.objects.node_classes:
+            starts = not self._synced
+            if starts and not self._model.objects.node_classes:
                 # That there are none is news as well: what was made for those there were is left over.
                 self._subscribers.node_class_controller.tell(PoolsSeen(pools=(), node_classes=()))
-            if not self._synced:
+            if starts:
                 restore_moving(self._model, lasts_until=now + self._promise_lasts)
                 restore_expected(self._model, now)
             self._synced = True
@@ -240,6 +241,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             for aside in fact.set_aside:
                 self._set_aside(aside)
             self._tell(self._model.take_changes(), now)
+            if starts:
+                self._publisher.ask_for_places()
             self._interruptions.know_all()
 
     def _look_for_others(self, fact: ObjectSeen, now: datetime) -> None:

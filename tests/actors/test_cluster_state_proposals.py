@@ -108,6 +108,24 @@ def test_a_pod_that_loses_its_place_to_one_the_scheduler_sent_there_is_decided_o
     assert stage.snapshots()[-1] == ("d2", ["p1"])
 
 
+def test_pods_whose_node_went_already_when_the_controller_started_are_decided_on_at_once() -> None:
+    claim, node = replace(claim_of(view("c1")), deleting_since=START), node_of(view("c1"))
+
+    stage = Knowing(claim, node, ON_C1, *another("c2", "p2"))
+
+    assert stage.batcher.of(NodesToReplace) == [NodesToReplace(names=("c1",))]
+    stage.close_batch()
+    assert stage.snapshots() == [("d1", ["p1"])]
+
+
+def test_nobody_asks_for_places_of_a_node_that_went_already_without_pods_that_need_one() -> None:
+    claim, node = replace(claim_of(view("c1")), deleting_since=START), node_of(view("c1"))
+
+    stage = Knowing(claim, node, *another("c2", "p2"))
+
+    assert stage.batcher.of(NodesToReplace) == []
+
+
 def test_new_nodes_are_bought_for_them_only_if_it_goes() -> None:
     stage = Knowing(*IN_USE, ON_C1)
     stage.tell(allowed("c1"))
