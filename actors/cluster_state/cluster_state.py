@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
@@ -34,6 +35,7 @@ from treenail.domain.cluster.planning import PlanDecided, Snapshot, SnapshotTake
 from treenail.domain.cluster.refused_pods import MoreToBuy
 from treenail.domain.cluster.restoring import restore_expected, restore_moving
 from treenail.domain.cluster.set_aside import SetAside
+from treenail.domain.cluster.unneeded_claims import unneeded_claims
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 from treenail.domain.disruption.disruption import (
     DisruptionAllowed,
@@ -398,6 +400,14 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         while self._changed:
             changed, self._changed = self._changed, {}
             self._disrupt(self._moves.follow(changed, now), now)
+            self._disrupt(self._give_up_unneeded(changed, now), now)
+
+    def _give_up_unneeded(self, changed: Iterable[str], now: datetime) -> tuple[DisruptNodes, ...]:
+        """Return orders to give up the claims that were made for pods to come which are wanted no more."""
+        unneeded = unneeded_claims(self._model, changed, now) if self._synced else ()
+        for one in unneeded:
+            self._model.mark_for_disruption(one.name)
+        return (DisruptNodes(nodes=unneeded, cause=Cause.EMPTY, decided_at=now),) if unneeded else ()
 
     def _unmark(self, name: str) -> None:
         """Let a node stay after all, unless it was warned of meanwhile."""

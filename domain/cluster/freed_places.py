@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime
 
 from treenail.domain.cluster.cluster import ClusterModel
@@ -12,15 +13,17 @@ from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.model.pods import PodSpec
 
 
-def promise_freed_places(model: ClusterModel, now: datetime) -> None:
+def promise_freed_places(model: ClusterModel, now: datetime, views: Iterable[NodeView] | None = None) -> None:
     """Promise pods that wait the places that alike ones left on claims that are not launched yet.
+
+    Only on these `views`, where they are said.
 
     What is left then of places for pods to come is promised to those that are still to come.
 
     To the scheduler alike pods are one as good as another: it gives the first node that comes to any of
     them. What such a claim is to be is not known but for its own pods: no others could be planned onto it.
     """
-    for view in tuple(model.objects.views()):
+    for view in tuple(model.objects.views() if views is None else views):
         places = _left(model, view)
         if not places:
             continue

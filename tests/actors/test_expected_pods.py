@@ -20,9 +20,11 @@ from tests.builders import (
     view,
 )
 from treenail.domain.cluster.changes import PodChanged
+from treenail.domain.cluster.cluster_facts import Kind
 from treenail.domain.cluster.duplicate_nodes import is_duplicate
 from treenail.domain.cluster.planning import SnapshotTaken
 from treenail.domain.cluster.workloads import Workload
+from treenail.domain.disruption.disruption import DisruptNodes
 from treenail.domain.explain.node_explanation import explain_node
 from treenail.domain.model.claims import DECISION, EXPECTED, PROMISED
 from treenail.domain.model.nodes import NodeClaim
@@ -285,3 +287,77 @@ def test_a_node_for_pods_to_come_is_no_duplicate_of_another() -> None:
     alone = replace(made, annotations={PROMISED: "p1", DECISION: "d1"})
     assert is_duplicate(alone, {"p1": elsewhere}, there, [alone, other])
     assert not is_duplicate(made, {"p1": elsewhere}, there, [made, other])
+
+
+def _given_up(stage: Knowing) -> list[str]:
+    return [view.name for order in stage.arbiter.of(DisruptNodes) for view in order.nodes]
+
+
+def test_a_claim_for_pods_wanted_no_more_is_given_up_before_it_is_launched() -> None:
+    stage = Knowing(P1, WEB)
+    stage.close_batch()
+    first, *others = _planned(stage)
+    stage.decide(planned_claim(first), planned_claim(*others))
+    used, spare = stage.committed()[-1].claims
+    stage.see(replace(used, resource_version=5), replace(spare, resource_version=6))
+    assert _given_up(stage) == []
+
+    stage.see(replace(WEB, resource_version=2, wanted=1))
+
+    assert _given_up(stage) == [spare.name]
+
+
+def test_a_claim_that_is_not_written_yet_is_given_up_when_it_is() -> None:
+    stage = Knowing(P1, WEB)
+    stage.close_batch()
+    first, *others = _planned(stage)
+    stage.decide(planned_claim(first), planned_claim(*others))
+    spare = stage.committed()[-1].claims[1]
+    stage.see(replace(WEB, resource_version=2, wanted=1))
+    assert _given_up(stage) == []
+
+    stage.see(replace(spare, resource_version=5))
+
+    assert _given_up(stage) == [spare.name]
+
+
+def test_a_claim_for_pods_wanted_no_more_stays_for_one_like_them_that_waits() -> None:
+    stage = Knowing(P1, WEB)
+    stage.close_batch()
+    first, *others = _planned(stage)
+    stage.see(replace(pending_pod("other", owner="db"), spec=P1.spec))
+    stage.decide(planned_claim(first), planned_claim(*others))
+    spare = stage.committed()[-1].claims[1]
+    stage.see(replace(spare, resource_version=5))
+
+    stage.see(replace(WEB, resource_version=2, wanted=1))
+
+    assert _given_up(stage) == []
+    promise = stage.model.promises.of("other")
+    assert promise is not None
+    assert promise.target == spare.name
+
+
+def test_a_claim_for_pods_that_are_late_is_not_given_up() -> None:
+    stage = Knowing(P1, WEB)
+    stage.close_batch()
+    first, *others = _planned(stage)
+    stage.decide(planned_claim(first), planned_claim(*others))
+    spare = stage.committed()[-1].claims[1]
+    stage.see(replace(spare, resource_version=5))
+
+    stage.run(31)
+
+    assert _promised(stage) == ["p1"]
+    assert _given_up(stage) == []
+
+
+def test_a_claim_that_is_launched_already_is_left_to_the_rules_for_empty_nodes() -> None:
+    stage, made = _bought()
+    stage.see(replace(WEB, resource_version=2, held="deleted"))
+    stage.lose(Kind.POD, "p1")
+    there = replace(claim_of(view(made.name)), resource_version=9, annotations=made.annotations)
+
+    stage.see(there)
+
+    assert _given_up(stage) == []

@@ -12,6 +12,7 @@ from tests.builders import claim_of, decided, node_of, pending_pod, planned_clai
 from treenail.domain.cluster.cluster_facts import ClusterObject, Kind
 from treenail.domain.cluster.planning import SnapshotTaken
 from treenail.domain.cluster.workloads import Workload
+from treenail.domain.disruption.disruption import DisruptNodes
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.pods import Phase, Pod
 from treenail.domain.packing.plan import RefusedClass
@@ -76,6 +77,16 @@ class Storm:
     def tell(self, workload: Workload) -> None:
         self.workloads[workload.uid] = replace(workload, resource_version=self.next())
         self.stage.see(self.workloads[workload.uid])
+        self.obey()
+
+    def obey(self) -> None:
+        """Delete the claims that were given up: nothing was bought for them yet."""
+        orders = self.stage.arbiter.of(DisruptNodes)
+        names = [one.name for order in orders for one in order.nodes]
+        for name in (name for name in names if name in self.claims):
+            assert name not in self.ready
+            del self.claims[name]
+            self.stage.lose(Kind.NODE_CLAIM, name)
 
     def of(self, owner: str) -> list[Pod]:
         return [pod for pod in self.pods.values() if pod.owner is not None and pod.owner.uid == owner]
@@ -96,6 +107,7 @@ class Storm:
     def put(self, pod: Pod) -> None:
         self.pods[pod.uid] = pod
         self.stage.see(pod)
+        self.obey()
 
     def lose(self) -> None:
         if self.pods:
@@ -108,16 +120,21 @@ class Storm:
     def end(self, pod: Pod) -> None:
         del self.pods[pod.uid]
         self.stage.lose(Kind.POD, pod.uid)
+        self.obey()
 
     def launch(self) -> None:
+        self.obey()
         coming = [name for name in self.claims if name not in self.ready]
         for name in coming[: self.dice.randint(1, 3)]:
+            if name not in self.claims:
+                continue  # given up meanwhile
             there = view(name, room=resources(cpu=PER_NODE, pods=10))
             written = claim_of(there)
             annotations = {**self.claims[name].annotations}
             self.claims[name] = replace(written, annotations=annotations, resource_version=self.next())
             self.ready[name] = there.node_name
             self.stage.see(self.claims[name], replace(node_of(there), resource_version=self.next()))
+            self.obey()
 
     def bind(self) -> None:
         """Bind pods as the scheduler does: any pod to any node with room; mark the others unschedulable."""
@@ -173,6 +190,7 @@ class Storm:
                 plan = replace(plan, plan=replace(plan.plan, refused=(group,)))
             self.stage.tell(plan)
             self.write()
+            self.obey()
 
     def write(self) -> None:
         for committed in self.stage.committed():
