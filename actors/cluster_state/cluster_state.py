@@ -29,6 +29,7 @@ from treenail.domain.cluster.cluster_facts import (
     Resynced,
 )
 from treenail.domain.cluster.consolidating import ConsolidationWanted
+from treenail.domain.cluster.expected_slices import ExpectedSlices, with_expected
 from treenail.domain.cluster.freed_places import promise_freed_places
 from treenail.domain.cluster.other_controllers import OtherControllers
 from treenail.domain.cluster.planning import PlanDecided, Snapshot, SnapshotTaken
@@ -122,6 +123,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._promises_watched: datetime | None = None
         # The decision that is to be made again without the pods that are still to come.
         self._without_expected = ""
+        self._slices = ExpectedSlices(model)
         self._aside = SetAside()
         self._launch_backoff = LaunchBackoff()
         self._retries = RefusedPodRetries(model, subscribers.pod_watcher)
@@ -274,6 +276,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     def _plan_next(self, now: datetime) -> None:
         self._accept_brought(now)
+        self._begin_slice(now)
         decision = self._decisions.take(now) if self._synced else None
         resumes_at = self._decisions.resumes_at
         if resumes_at is not None:
@@ -297,12 +300,18 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self.later("plan lost", _PlanLost(decision.id), seconds=_PLAN_LOST_AFTER)
         self._subscribers.selector.tell(SnapshotTaken(decision=decision, snapshot=snapshot))
 
+    def _begin_slice(self, now: datetime) -> None:
+        """Have the next pods of a large wish planned, where that is due and nothing else is decided."""
+        at = self._slices.next_due()
+        if at is not None and at <= now and self._decisions.idle:
+            self._decisions.add(Decision(id=self._runtime.dice.token(), opened_at=at, closed_at=now, pods=0))
+
     def _with_expected(self, snapshot: Snapshot, decision: Decision, now: datetime) -> Snapshot:
         """Add the pods that workloads are still to make. Urgent work does not wait for more than it is on."""
         if decision.urgent or decision.id == self._without_expected:
             return snapshot
         held = self._retries.held_back(snapshot, self._timers.monotonic())
-        return self._model.with_expected(snapshot, held, now)
+        return with_expected(self._model, snapshot, held, self._slices.take(now), now)
 
     def _commit(self, decided: PlanDecided, now: datetime) -> None:
         if not self._decisions.end(decided.decision.id):
@@ -345,6 +354,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._recorder.measure(decided, self._model)
         # Promises are sent before the plan: no actor may get a plan whose pods still seem to wait.
         self._tell(self._model.take_changes(), now)
+        self._slices.planned(decided, committed, now)
         self._moves.begin(decided, committed, orders, now)
         self._subscribers.launcher.tell(committed)
         self._subscribers.pod_watcher.tell(committed)
@@ -400,6 +410,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         while self._changed:
             changed, self._changed = self._changed, {}
             self._disrupt(self._moves.follow(changed, now), now)
+            self._slices.follow(changed, now)
             self._disrupt(self._give_up_unneeded(changed, now), now)
 
     def _give_up_unneeded(self, changed: Iterable[str], now: datetime) -> tuple[DisruptNodes, ...]:
@@ -434,7 +445,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._publisher.publish_pools()
 
     def _watch_promises(self, now: datetime) -> None:
-        at = self._model.next_expiry()
+        due = self._slices.next_due()
+        times = (self._model.next_expiry(), due if due is not None and due > now else None)
+        at = min((one for one in times if one is not None), default=None)
         if at is not None and at != self._promises_watched:
             self._promises_watched = at
             self.later("promises", _Due(), seconds=max(0.0, (at - now).total_seconds()))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import replace
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from treenail.domain.cluster.capacity import Capacity
@@ -461,14 +460,3 @@ class ClusterModel:
         they are to be placed, too, while these stay open.
         """
         return self.capacity.snapshot(self.revision, now, leaving, movable)
-
-    def with_expected(self, snapshot: Snapshot, held: Iterable[Pod], now: datetime) -> Snapshot:
-        """Return a snapshot with the pods that are expected of the workloads whose pods wait in it.
-
-        None of those of which pods were refused, and are `held` back.
-        """
-        expected = self.expected.beside(snapshot.pods, held, now)
-        if not expected:
-            return snapshot
-        volumes = {**snapshot.volumes, **self.capacity.volume_needs(expected)}
-        return replace(snapshot, pods=(*snapshot.pods, *expected), volumes=volumes)

@@ -13,7 +13,7 @@ from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.pods import Phase, Pod
 
-# So many are planned in one decision at most. The first pod without a place begins the next one.
+# So many are planned in one decision at most. The next ones are when EC2 has granted what they are to get.
 MOST: Final = 5_000
 _PATIENCE_LEAST, _PATIENCE_MOST = timedelta(seconds=30), timedelta(minutes=5)
 # Pods are waited for this many times as long as they took to come one after the other at the slowest.
@@ -134,15 +134,17 @@ class ExpectedPods:
         others = self._promises.heirless(owner) - promised
         return max(0, promised - max(0, self.to_come(owner) - others))
 
-    def beside(self, pods: Iterable[Pod], held: Iterable[Pod], now: datetime) -> tuple[Pod, ...]:
-        """Return the pods to plan with `pods` that wait: those expected of the same workloads.
+    def beside(
+        self, pods: Iterable[Pod], held: Iterable[Pod], due: Iterable[str], now: datetime
+    ) -> tuple[Pod, ...]:
+        """Return the pods to plan with `pods` that wait: those expected of their workloads and those `due`.
 
         None where other pods of theirs were refused, and are `held` back. They are the last of their kind.
         """
         without = {pod.owner.uid for pod in held if pod.owner is not None}
         waiting = {p.uid: p.owner.uid for p in pods if p.owner is not None and p.provisionable}
         found: list[Pod] = []
-        for owner in dict.fromkeys(waiting.values()):
+        for owner in dict.fromkeys((*waiting.values(), *due)):
             if owner not in without and self._expects(owner, now):
                 new = sum(pod.uid not in waiting for pod in self.without_place(owner))
                 number = self.unpromised(owner, now) + new

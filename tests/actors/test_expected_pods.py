@@ -26,6 +26,8 @@ from treenail.domain.cluster.planning import SnapshotTaken
 from treenail.domain.cluster.workloads import Workload
 from treenail.domain.disruption.disruption import DisruptNodes
 from treenail.domain.explain.node_explanation import explain_node
+from treenail.domain.launch.launching import ClaimFailed
+from treenail.domain.model.causes import Cause
 from treenail.domain.model.claims import DECISION, EXPECTED, PROMISED
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.packing.plan import RefusedClass
@@ -33,6 +35,7 @@ from treenail.domain.packing.reasons import Reason, Refusal
 
 WEB = Workload(uid="web", kind="ReplicaSet", name="web", resource_version=1, wanted=4)
 P1 = pending_pod("p1")
+REACHED = Refusal(pool="default", reason=Reason.LIMIT_REACHED, detail="the limit of cpu is reached")
 
 
 def _planned(stage: Knowing) -> list[str]:
@@ -198,8 +201,7 @@ def test_pods_that_wait_come_before_those_to_come() -> None:
     stage = Knowing(P1, other, WEB)
     stage.close_batch()
     snapshot = stage.selector.of(SnapshotTaken)[-1].snapshot
-    refusal = Refusal(pool="default", reason=Reason.LIMIT_REACHED, detail="the limit of cpu is reached")
-    reached = RefusedClass(pods=("other",), refusals=(refusal,))
+    reached = RefusedClass(pods=("other",), refusals=(REACHED,))
 
     plan = decided(snapshot, planned_claim(*(p.uid for p in snapshot.pods if p.uid != "other")), name="d1")
     stage.tell(replace(plan, plan=replace(plan.plan, refused=(reached,))))
@@ -361,3 +363,79 @@ def test_a_claim_that_is_launched_already_is_left_to_the_rules_for_empty_nodes()
     stage.see(there)
 
     assert _given_up(stage) == []
+
+
+@pytest.fixture
+def sliced(monkeypatch: pytest.MonkeyPatch) -> Knowing:
+    """Return a stage on which the first 2 of 5 pods to come were planned, with one that waits."""
+    monkeypatch.setattr("treenail.domain.cluster.expected_pods.MOST", 2)
+    stage = Knowing(P1, replace(WEB, wanted=6))
+    stage.close_batch()
+    first, *others = _planned(stage)
+    stage.decide(planned_claim(first), planned_claim(*others))
+    return stage
+
+
+def _launch(stage: Knowing) -> None:
+    for version, claim in enumerate(stage.committed()[-1].claims, 20):
+        there = claim_of(view(claim.name))
+        stage.see(replace(there, resource_version=version, annotations=claim.annotations))
+
+
+def test_the_next_pods_of_a_large_workload_are_planned_when_the_nodes_for_the_last_are_granted(
+    sliced: Knowing,
+) -> None:
+    first, second = sliced.committed()[-1].claims
+    there = claim_of(view(first.name))
+    sliced.see(replace(there, resource_version=9, annotations=first.annotations))
+    assert len(sliced.snapshots()) == 1
+
+    there = claim_of(view(second.name))
+    sliced.see(replace(there, resource_version=9, annotations=second.annotations))
+
+    assert len(sliced.snapshots()) == 2
+    assert len(_planned(sliced)) == 2
+
+
+def test_all_of_a_large_workload_are_planned_in_the_end_and_no_more(sliced: Knowing) -> None:
+    for _ in range(3):
+        _launch(sliced)
+        taken = sliced.selector.of(SnapshotTaken)[-1]
+        if len(sliced.snapshots()) > len(sliced.committed()):
+            sliced.decide(planned_claim(*_planned(sliced)), name=taken.decision.id)
+
+    assert _promised(sliced) == ["p1", *["to come"] * 5]
+    assert [len(pods) for _, pods in sliced.snapshots()] == [3, 2, 1]
+
+
+def test_what_was_not_to_be_had_is_planned_on_after_a_pause(sliced: Knowing) -> None:
+    _, failed = sliced.committed()[-1].claims
+
+    sliced.tell(ClaimFailed(claim=failed.name, cause=Cause.INSUFFICIENT_CAPACITY, why="none"))
+
+    assert len(sliced.snapshots()) == 1
+    sliced.run(29)
+    sliced.see(replace(pending_pod("p2"), created_at=sliced.now()))
+    sliced.run(28)
+    assert len(sliced.snapshots()) == 1
+    sliced.run(5)
+    assert len(sliced.snapshots()) == 2
+
+
+def test_the_pauses_grow_while_there_are_no_places_for_more(sliced: Knowing) -> None:
+    _launch(sliced)
+    pauses: list[float] = []
+    for number in range(1, 4):
+        taken = sliced.selector.of(SnapshotTaken)[-1]
+        refused = RefusedClass(pods=tuple(pod.uid for pod in taken.snapshot.pods), refusals=(REACHED,))
+        nothing = decided(taken.snapshot, name=taken.decision.id)
+        sliced.tell(replace(nothing, plan=replace(nothing.plan, refused=(refused,))))
+        began = sliced.now()
+        while len(sliced.snapshots()) == number + 1:
+            # Some pod comes now and then, else no more are expected.
+            sliced.see(replace(pending_pod(f"p{sliced.now()}"), resource_version=1))
+            sliced.see(replace(WEB, resource_version=100 + len(sliced.model.objects.pods), wanted=10_000))
+            sliced.run(10)
+        pauses.append((sliced.now() - began).total_seconds())
+
+    assert pauses == [60, 120, 240]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from treenail.actors.system import SystemSettings
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
@@ -29,6 +31,19 @@ def test_nodes_for_all_pods_are_asked_for_when_the_first_are_there() -> None:
         rehearsal.run_until(lambda: rehearsal.running() == 500)
 
         assert there < 60
+        assert len(rehearsal.claims()) == len(rehearsal.history()) == asked
+
+
+def test_nodes_for_more_pods_than_one_decision_takes_are_asked_for_as_fast_as_ec2_grants_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("treenail.domain.cluster.expected_pods.MOST", 150)
+    with at_a_pace() as rehearsal:
+        rehearsal.run(8)
+        asked, there = len(rehearsal.claims()), len(rehearsal.pods())
+        rehearsal.run_until(lambda: rehearsal.running() == 500)
+
+        assert there < 200
         assert len(rehearsal.claims()) == len(rehearsal.history()) == asked
 
 

@@ -1,0 +1,98 @@
+"""Slices of large wishes: one decision plans so many pods, the next one more, when EC2 granted those."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.expected_pods import is_expected
+from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, Snapshot
+from treenail.domain.model.backoff import Backoff
+from treenail.domain.model.claims import expected_pods
+from treenail.domain.model.pods import Pod
+
+_AGAIN: Final = Backoff(first=60.0, longest=1800.0)
+
+
+class ExpectedSlices:
+    """How far EC2 granted what was planned for pods to come, by the workload that makes them. Mutable.
+
+    Where a workload is to make more pods than were planned, the next slice is due when all claims made for
+    the last one are launched. Where one of them is not to be had, or no place was found for all, it is due
+    after a pause of 1 min, 2... 30 min; a pod that waits asks for more at any time.
+    """
+
+    def __init__(self, model: ClusterModel) -> None:
+        self._model = model
+        # The claims of the last slice that are not launched yet, by workload.
+        self._asked: dict[str, dict[str, None]] = {}
+        self._refused: dict[str, int] = {}
+        self._due: dict[str, datetime] = {}
+
+    def planned(self, decided: PlanDecided, committed: PlanCommitted, now: datetime) -> None:
+        """Take in a decision with pods to come in it."""
+        expected = [pod for pod in decided.snapshot.pods if is_expected(pod)]
+        refused = {uid for group in decided.plan.refused for uid in group.pods}
+        without_place = {pod.owner.uid for pod in expected if pod.owner is not None and pod.uid in refused}
+        for owner in dict.fromkeys(pod.owner.uid for pod in expected if pod.owner is not None):
+            self._asked.pop(owner, None)
+            self._due.pop(owner, None)
+            claims = [claim.name for claim in committed.claims if owner in expected_pods(claim)]
+            if not self._more(owner, now):
+                self._refused.pop(owner, None)
+            elif owner in without_place or not claims:
+                self._refuse(owner, now)
+            else:
+                self._asked[owner] = dict.fromkeys(claims)
+
+    def follow(self, changed: Collection[str], now: datetime) -> None:
+        """Take in that these views changed."""
+        for owner, claims in tuple(self._asked.items()):
+            for name in [name for name in claims if name in changed]:
+                view = self._model.objects.view(name)
+                if view is None or self._model.marks.going(view):
+                    self._refuse(owner, now)
+                    break
+                if view.launched:
+                    del claims[name]
+            if not claims:
+                del self._asked[owner]
+                self._refused.pop(owner, None)
+                self._due[owner] = now
+
+    def _refuse(self, owner: str, now: datetime) -> None:
+        self._asked.pop(owner, None)
+        self._refused[owner] = self._refused.get(owner, 0) + 1
+        self._due[owner] = now + timedelta(seconds=_AGAIN.after(self._refused[owner]))
+
+    def next_due(self) -> datetime | None:
+        """Return when the next slice is to be planned, if one is."""
+        return min(self._due.values(), default=None)
+
+    def take(self, now: datetime) -> tuple[str, ...]:
+        """Return the workloads whose next slice is due, and take it as planned."""
+        due = [owner for owner, at in self._due.items() if at <= now]
+        for owner in due:
+            del self._due[owner]
+        return tuple(owner for owner in due if self._more(owner, now))
+
+    def _more(self, owner: str, now: datetime) -> bool:
+        expected = self._model.expected
+        return expected.unpromised(owner, now) > 0 and expected.like(owner) is not None
+
+
+def with_expected(
+    model: ClusterModel, snapshot: Snapshot, held: Iterable[Pod], due: Iterable[str], now: datetime
+) -> Snapshot:
+    """Return a snapshot with the pods expected of workloads whose pods wait in it, or whose slice is `due`.
+
+    None of those of which pods were refused, and are `held` back.
+    """
+    expected = model.expected.beside(snapshot.pods, held, due, now)
+    if not expected:
+        return snapshot
+    volumes = {**snapshot.volumes, **model.capacity.volume_needs(expected)}
+    return replace(snapshot, pods=(*snapshot.pods, *expected), volumes=volumes)
