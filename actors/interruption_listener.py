@@ -9,8 +9,8 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.disruption.disruption import NodeInterrupted, NoticeSettled
-from treenail.domain.interruption.interruption_policy import InterruptionPolicy
 from treenail.domain.interruption.message_parsing import Notice, NoticeError, parse_notice
+from treenail.domain.interruption.notice_responses import InterruptionPolicy
 from treenail.domain.interruption.notice_trace import message_spans
 from treenail.domain.interruption.queue_messages import QueueMessage
 from treenail.domain.interruption.seen_messages import SeenMessages

@@ -22,7 +22,7 @@ from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.observed_capacity import AllocatableObserved, CapacityObserved, MemoryObserved
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
-from treenail.domain.packing.reasons import Reason, Refusal
+from treenail.domain.packing.refusal_reasons import Reason, Refusal
 from treenail.domain.ports import Cloud, VolumeCost
 from treenail.domain.scheduling.broken_classes import BrokenClasses
 from treenail.domain.scheduling.nothing_to_buy import NothingToBuy, nothing_to_buy

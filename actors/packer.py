@@ -13,7 +13,7 @@ from treenail.domain.packing.consolidation.consolidation_plan import Consolidati
 from treenail.domain.packing.consolidation.consolidation_problem import ConsolidationProblem
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
 from treenail.domain.packing.problem import PackingSettings, Problem
-from treenail.domain.packing.reasons import Reason, Refusal, furthest
+from treenail.domain.packing.refusal_reasons import Reason, Refusal, furthest
 from treenail.domain.ports import Solver
 from treenail.domain.scheduling.candidate_prices import priced
 

@@ -10,8 +10,8 @@ from typing import Final, TypeAlias, assert_never
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.disruption.disruption import NodeInterrupted
 from treenail.domain.interruption.impairments import Impairment, Impairments
-from treenail.domain.interruption.interruption_policy import InterruptionPolicy
 from treenail.domain.interruption.message_parsing import InterruptionKind
+from treenail.domain.interruption.notice_responses import InterruptionPolicy
 from treenail.domain.interruption.notice_trace import status_spans
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Outcome, Ref

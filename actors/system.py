@@ -41,7 +41,7 @@ from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import PoolsSeen
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 from treenail.domain.disruption.node_repair import RepairPolicy
-from treenail.domain.interruption.interruption_policy import InterruptionPolicy
+from treenail.domain.interruption.notice_responses import InterruptionPolicy
 from treenail.domain.model.runtime import Ref
 from treenail.domain.packing.problem import PackingSettings
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, Solver, VolumeCost

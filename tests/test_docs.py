@@ -23,7 +23,7 @@ from treenail.adapters.embed import Rehearsal
 from treenail.adapters.embed.actions import parse_action
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.requirements import Operator
-from treenail.domain.packing.reasons import Reason
+from treenail.domain.packing.refusal_reasons import Reason
 from treenail.domain.packing.remedies import ChangeKind
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, assert_never
 from treenail.actors.cluster_state.change_publisher import ChangePublisher
 from treenail.actors.cluster_state.consolidation_moves import ConsolidationMoves
 from treenail.actors.cluster_state.decision_recorder import DecisionRecorder
-from treenail.actors.cluster_state.interruptions import Interruptions
+from treenail.actors.cluster_state.interrupted_nodes import Interruptions
 from treenail.actors.cluster_state.proposal_judge import ProposalJudge
 from treenail.actors.cluster_state.refused_pod_retries import RefusedPodRetries
 from treenail.actors.cluster_state.subscribers import Subscribers

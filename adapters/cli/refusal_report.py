@@ -8,7 +8,7 @@ from typing import Final
 from rich.console import Console
 
 from treenail.domain.packing.plan import RefusedClass
-from treenail.domain.packing.reasons import Refusal
+from treenail.domain.packing.refusal_reasons import Refusal
 from treenail.domain.packing.remedies import ManifestChange, Remedy
 
 _MOST_SHOWN: Final = 5

@@ -10,8 +10,8 @@ from typing import Final
 from treenail.actors.leader_elector import LOGGER, LeaderElector
 from treenail.actors.runtime.base import Runtime
 from treenail.actors.runtime.threads import Threads
+from treenail.adapters.controller.metrics_and_probes import Page
 from treenail.adapters.controller.namespace import lease_namespace
-from treenail.adapters.controller.pages import Page
 from treenail.adapters.settings.settings import Settings
 from treenail.domain.leadership.lease import IDENTITY_PREFIX, LeaseTiming
 from treenail.domain.leadership.news import LeaseElsewhere, LeaseHeld, LeaseNews, LeaseUnread

@@ -21,7 +21,7 @@ from treenail.adapters.controller.candidacy import UNKNOWN, Candidacy
 from treenail.adapters.controller.failures import SPREAD, Failures
 from treenail.adapters.controller.ground import Ground, OpenOutside, Outside
 from treenail.adapters.controller.liveness import Liveness
-from treenail.adapters.controller.pages import Page, Pages, serve_pages
+from treenail.adapters.controller.metrics_and_probes import Page, Pages, serve_pages
 from treenail.adapters.controller.serving.losses import told_to
 from treenail.adapters.controller.serving.served_port import ServedPort, cannot_listen
 from treenail.adapters.controller.telemetry import open_telemetry
@@ -33,7 +33,7 @@ from treenail.adapters.settings.settings import CloudName, ConsolidationMode, Se
 from treenail.adapters.telemetry.metric_registry import CONTENT_TYPE
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 from treenail.domain.disruption.node_repair import EC2_POLICIES, KWOK_POLICIES, RepairPolicy
-from treenail.domain.interruption.interruption_policy import InterruptionPolicy
+from treenail.domain.interruption.notice_responses import InterruptionPolicy
 from treenail.domain.leadership.news import LeaseLostError
 from treenail.domain.leadership.tenure import Tenure
 from treenail.domain.packing.problem import PackingSettings

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from treenail.domain.model.purposes import Purpose
-from treenail.domain.model.token_buckets import Limit
+from treenail.domain.model.rate_limits import Limit
 
 READING: Final = "reading"
 CHANGING: Final = "changing"

@@ -17,8 +17,8 @@ from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.errors import PortError, TooManyRequestsError, UnavailableError
 from treenail.domain.model.permits import Permits, Ticket
 from treenail.domain.model.purposes import Purpose
+from treenail.domain.model.rate_limits import Limit, TokenBucket
 from treenail.domain.model.runtime import Clock, Dice
-from treenail.domain.model.token_buckets import Limit, TokenBucket
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)

@@ -17,10 +17,10 @@ from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.discovery.capacity_reservations import CapacityReservations
 from treenail.adapters.ec2.discovery.cluster import Cluster
 from treenail.adapters.ec2.discovery.images import Images
-from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
 from treenail.adapters.ec2.discovery.node_class_status import node_class_status_of
 from treenail.adapters.ec2.discovery.placement_groups import PlacementGroups
 from treenail.adapters.ec2.discovery.prices import OnDemand, OnDemandPrices, Spot
+from treenail.adapters.ec2.discovery.subnets_and_security_groups import SecurityGroups, Subnets
 from treenail.adapters.ec2.discovery.types import InstanceTypes, Offerings, SoldIn
 from treenail.adapters.ec2.instance_types import SpotPrices
 from treenail.adapters.ec2.node_settings import NodeSettings

@@ -20,8 +20,8 @@ from treenail.adapters.kubernetes.resources import EVENT, RESOURCES
 from treenail.adapters.kubernetes.stored import Stored
 from treenail.domain.model.errors import AlreadyExistsError, NotFoundError
 from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.rate_limits import Limit, TokenBucket
 from treenail.domain.model.runtime import Clock
-from treenail.domain.model.token_buckets import Limit, TokenBucket
 
 K = TypeVar("K", bound=Hashable)
 

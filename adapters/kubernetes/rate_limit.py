@@ -9,7 +9,7 @@ from typing import Final
 from treenail.domain.model.errors import TooManyRequestsError
 from treenail.domain.model.permits import Permits, Ticket
 from treenail.domain.model.purposes import BY_DEFAULT, Purpose
-from treenail.domain.model.token_buckets import Limit, TokenBucket
+from treenail.domain.model.rate_limits import Limit, TokenBucket
 
 # Clocks are not finer than that for sure.
 _SHORTEST_PAUSE: Final = 0.001

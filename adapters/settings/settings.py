@@ -11,7 +11,7 @@ from typing import Any, Final
 from treenail.adapters.api.amounts import dollars_an_hour
 from treenail.adapters.settings import values
 from treenail.adapters.settings.unsupported_settings import GATES
-from treenail.domain.interruption.interruption_policy import Response
+from treenail.domain.interruption.notice_responses import Response
 from treenail.domain.packing.problem import (
     NODE_OVERHEAD_COST,
     MinValuesPolicy,

@@ -19,7 +19,7 @@ from treenail.domain.packing.consolidation.consolidation_plan import StayingNode
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, PoolTerms
 from treenail.domain.packing.plan import PackingPlan, RefusedClass
 from treenail.domain.packing.problem import ExistingNode, PackingSettings, PoolOffer, Problem, VolumeNeeds
-from treenail.domain.packing.reasons import Refusal
+from treenail.domain.packing.refusal_reasons import Refusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

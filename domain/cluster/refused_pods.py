@@ -11,7 +11,7 @@ from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.plan import RefusedClass
-from treenail.domain.packing.reasons import TOPOLOGY, Reason
+from treenail.domain.packing.refusal_reasons import TOPOLOGY, Reason
 
 # Where nothing is heard that could help: so long, and twice as long each time, and some more by chance.
 _RETRY: Final = Backoff(first=30.0, longest=1800.0)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from cronsim import CronSim, CronSimError
 
-from treenail.domain.disruption.cron_schedules import plainly
+from treenail.domain.disruption.cron_syntax import plainly
 from treenail.domain.model.node_pools import Budget
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from treenail.domain.model.lanes import Lanes
 from treenail.domain.model.purposes import Purpose
-from treenail.domain.model.token_buckets import TokenBucket
+from treenail.domain.model.rate_limits import TokenBucket
 
 
 @dataclass(slots=True, eq=False)

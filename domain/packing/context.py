@@ -14,9 +14,9 @@ from treenail.domain.packing.parsed_problem import read
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.relaxation import Relaxation
 from treenail.domain.packing.problem import Problem
-from treenail.domain.packing.topology.blockers import Blockers
 from treenail.domain.packing.topology.choices import DomainChoices
 from treenail.domain.packing.topology.class_constraints import ConstraintReader
+from treenail.domain.packing.topology.topology_refusals import Blockers
 from treenail.domain.packing.topology.universe import Universe
 
 

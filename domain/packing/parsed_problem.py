@@ -13,9 +13,9 @@ from treenail.domain.packing.pods.classes import PodClass, PodKind, alike, by_sp
 from treenail.domain.packing.pods.demands import Demands
 from treenail.domain.packing.pods.relaxation import NOWHERE_SPECIAL, Relaxation, Wants, relaxation_of
 from treenail.domain.packing.pods.terms import NO_TERMS, TermKind, TermReader, Terms
-from treenail.domain.packing.pods.topology_groups import TopologyGroups
+from treenail.domain.packing.pods.topology_counts import TopologyGroups
 from treenail.domain.packing.problem import PreferencePolicy, Problem
-from treenail.domain.packing.reasons import Reason, Refusal, Values
+from treenail.domain.packing.refusal_reasons import Reason, Refusal, Values
 
 # The label every namespace has of itself.
 _NAMESPACE_NAME = "kubernetes.io/metadata.name"

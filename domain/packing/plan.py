@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.resources import Resources
-from treenail.domain.packing.reasons import Refusal, sentence
+from treenail.domain.packing.refusal_reasons import Refusal, sentence
 from treenail.domain.packing.remedies import Remedy
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from treenail.domain.cluster.expected_pods import is_expected
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided
 from treenail.domain.packing.plan import ClassReport, PlannedClaim
-from treenail.domain.packing.reasons import Reason, sentence
+from treenail.domain.packing.refusal_reasons import Reason, sentence
 from treenail.domain.telemetry.span_attributes import DECISION_ID
 from treenail.domain.telemetry.tracing import Attribute, Span, SpanEvent, SpanKind
 

@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 from treenail.domain.cluster.planning import PlanDecided
-from treenail.domain.packing.reasons import TOPOLOGY, Reason
+from treenail.domain.packing.refusal_reasons import TOPOLOGY, Reason
 
 _IN_THE_WAY: Final = TOPOLOGY | {Reason.LIMIT_REACHED, Reason.NO_CAPACITY}
 

@@ -27,7 +27,7 @@ from treenail.domain.model.claims import PROMISED
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.pods import Pod
 from treenail.domain.packing.plan import RefusedClass
-from treenail.domain.packing.reasons import Reason, Refusal
+from treenail.domain.packing.refusal_reasons import Reason, Refusal
 from treenail.domain.telemetry.metrics import UNSCHEDULABLE_PODS
 
 P1, P2 = pending_pod("p1"), pending_pod("p2")

@@ -27,7 +27,7 @@ from treenail.domain.cluster.batch_window import UrgentWork
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster_facts import Kind, Resynced
 from treenail.domain.disruption.disruption import DisruptionBlocked, NodeInterrupted, NoticeSettled
-from treenail.domain.interruption.interruption_policy import InterruptionPolicy
+from treenail.domain.interruption.notice_responses import InterruptionPolicy
 from treenail.domain.launch.launching import CapacityRanOut, offering_of
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause

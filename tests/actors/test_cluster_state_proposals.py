@@ -34,7 +34,7 @@ from treenail.domain.disruption.disruption import (
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.packing.plan import RefusedClass
-from treenail.domain.packing.reasons import Reason, Refusal
+from treenail.domain.packing.refusal_reasons import Reason, Refusal
 
 ON_C1 = bound_pod("p1", "node-c1")
 NOWHERE = RefusedClass(pods=("p1",), refusals=(Refusal("default", Reason.LIMIT_REACHED, "no room"),))

@@ -31,7 +31,7 @@ from treenail.domain.model.causes import Cause
 from treenail.domain.model.claims import DECISION, EXPECTED, PROMISED
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.packing.plan import RefusedClass
-from treenail.domain.packing.reasons import Reason, Refusal
+from treenail.domain.packing.refusal_reasons import Reason, Refusal
 
 WEB = Workload(uid="web", kind="ReplicaSet", name="web", resource_version=1, wanted=4)
 P1 = pending_pod("p1")

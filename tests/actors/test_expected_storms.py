@@ -16,7 +16,7 @@ from treenail.domain.disruption.disruption import DisruptNodes
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.pods import Phase, Pod
 from treenail.domain.packing.plan import RefusedClass
-from treenail.domain.packing.reasons import Reason, Refusal
+from treenail.domain.packing.refusal_reasons import Reason, Refusal
 
 PER_NODE = 4
 OWNERS = ("api", "jobs", "web")

@@ -14,7 +14,7 @@ from tests.probes import Probe
 from treenail.actors.interruption_listener import InterruptionListener
 from treenail.adapters.fake.queue import NAME, FakeQueue, QueueFaults, QueueSettings
 from treenail.domain.disruption.disruption import NodeInterrupted, NoticeSettled
-from treenail.domain.interruption.interruption_policy import InterruptionPolicy
+from treenail.domain.interruption.notice_responses import InterruptionPolicy
 from treenail.domain.model.causes import Cause
 from treenail.domain.telemetry.ending_roots import interruption_context
 

@@ -11,7 +11,7 @@ from tests.actors.test_interruption_listener import Listening
 from tests.builders import START, at
 from treenail.adapters.fake.queue import QueueFaults
 from treenail.domain.disruption.disruption import NodeInterrupted
-from treenail.domain.interruption.interruption_policy import InterruptionPolicy, Response
+from treenail.domain.interruption.notice_responses import InterruptionPolicy, Response
 from treenail.domain.model.causes import Cause
 
 RESERVED_UNTIL = {"instance-termination-time": "2026-01-01T00:03:00Z"}

@@ -18,7 +18,7 @@ from treenail.domain.model.node_classes import DEFAULT_KUBELET, BlockDevice, Kub
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.requirements import Operator, Requirement, Requirements
 from treenail.domain.packing.problem import PoolOffer
-from treenail.domain.packing.reasons import Reason, Refusal
+from treenail.domain.packing.refusal_reasons import Reason, Refusal
 from treenail.domain.scheduling.nothing_to_buy import NothingToBuy
 from treenail.domain.status.readiness import NodeClassChecked, NodeClassesWanted
 

@@ -28,7 +28,7 @@ from treenail.domain.packing.problem import (
     Problem,
     VolumeNeeds,
 )
-from treenail.domain.packing.reasons import Reason, Refusal
+from treenail.domain.packing.refusal_reasons import Reason, Refusal
 
 SETTINGS = PackingSettings(packing=Packing.FIRST_FIT_DESCENDING, steps=7)
 ROOM = ExistingNode(name="n1", labels={}, taints=(), free=Resources())

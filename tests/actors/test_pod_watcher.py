@@ -15,7 +15,7 @@ from treenail.domain.cluster.planning import PlanCommitted
 from treenail.domain.model import labels
 from treenail.domain.model.pods import Pod
 from treenail.domain.packing.plan import RefusedClass
-from treenail.domain.packing.reasons import Reason, Refusal
+from treenail.domain.packing.refusal_reasons import Reason, Refusal
 
 REFUSALS = (Refusal("default", Reason.TOO_LARGE, "no type is large enough"),)
 

@@ -12,8 +12,8 @@ from tests.probes import Probe
 from treenail.actors.status_poller import StatusPoller
 from treenail.domain.disruption.disruption import NodeInterrupted
 from treenail.domain.interruption.impairments import OF_STATUSES, Impairment
-from treenail.domain.interruption.interruption_policy import InterruptionPolicy, Response
 from treenail.domain.interruption.message_parsing import InterruptionKind
+from treenail.domain.interruption.notice_responses import InterruptionPolicy, Response
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.errors import UnavailableError
 from treenail.domain.telemetry.ending_roots import interruption_context

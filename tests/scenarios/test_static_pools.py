@@ -14,7 +14,7 @@ from treenail.actors.system import SystemSettings
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.domain.cluster.cluster_facts import Kind
 from treenail.domain.disruption.node_repair import EC2_POLICIES
-from treenail.domain.interruption.interruption_policy import InterruptionPolicy, Response
+from treenail.domain.interruption.notice_responses import InterruptionPolicy, Response
 from treenail.domain.lifecycle import tagging
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.nodes import Node, NodeClaim

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from treenail.domain.disruption.cron_schedules import CRON_FIELDS, MONTHS, WEEKDAYS, CronField
+from treenail.domain.disruption.cron_syntax import CRON_FIELDS, MONTHS, WEEKDAYS, CronField
 
 # Patterns that Python and the API server (in Go) read alike; they would not if CRON ignored cases.
 _BLANKS: Final = r"\t\n\f\r "

@@ -7,8 +7,8 @@ from typing import Final
 
 from treenail.adapters.ec2.discovery.capacity_reservations import CapacityReservations
 from treenail.adapters.ec2.discovery.images import Images
-from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
 from treenail.adapters.ec2.discovery.placement_groups import PlacementGroups
+from treenail.adapters.ec2.discovery.subnets_and_security_groups import SecurityGroups, Subnets
 from treenail.adapters.ec2.labels import ACCELERATOR, GPU
 from treenail.adapters.ec2.resolved import Image, Variant
 from treenail.domain.model import labels

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
-from treenail.domain.model.token_buckets import Limit, TokenBucket
+from treenail.domain.model.rate_limits import Limit, TokenBucket
 
 # kube-controller-manager's burst is 30 calls where its rate is 20 a second.
 _BURST: Final = 1.5

@@ -9,8 +9,8 @@ from typing import Final, NoReturn
 
 from treenail.adapters.fake.ec2.settings import EC2Settings
 from treenail.domain.model.errors import InvalidError, TooManyRequestsError
+from treenail.domain.model.rate_limits import Limit, TokenBucket
 from treenail.domain.model.runtime import Agenda
-from treenail.domain.model.token_buckets import Limit, TokenBucket
 
 CREATE_FLEET: Final = "CreateFleet"
 CREATE_LAUNCH_TEMPLATE: Final = "CreateLaunchTemplate"

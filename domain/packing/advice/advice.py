@@ -17,7 +17,7 @@ from treenail.domain.packing.advice.remainder import Remainder
 from treenail.domain.packing.advice.search import Search, Tries
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
 from treenail.domain.packing.problem import ExistingNode, Problem
-from treenail.domain.packing.reasons import TOPOLOGY, Refusal, furthest
+from treenail.domain.packing.refusal_reasons import TOPOLOGY, Refusal, furthest
 from treenail.domain.packing.remedies import Remedy
 
 

@@ -9,7 +9,7 @@ from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.pods import PodSpec
 from treenail.domain.model.taints import Taint
 from treenail.domain.packing.problem import ExistingNode, PoolOffer, Problem
-from treenail.domain.packing.reasons import Refusal, Values
+from treenail.domain.packing.refusal_reasons import Refusal, Values
 
 
 @dataclass(frozen=True)

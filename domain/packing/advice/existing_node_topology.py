@@ -9,7 +9,7 @@ from treenail.domain.packing.advice.pod_steps import drop_affinity, schedule_any
 from treenail.domain.packing.advice.step import Step
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
-from treenail.domain.packing.reasons import Reason, Refusal, Values
+from treenail.domain.packing.refusal_reasons import Reason, Refusal, Values
 
 
 def topology_against(

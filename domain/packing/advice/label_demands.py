@@ -12,7 +12,7 @@ from treenail.domain.model.pods import Expression, NodeAffinity, PodSpec
 from treenail.domain.model.requirements import Operator
 from treenail.domain.packing.advice.step import Step, of_pod, written
 from treenail.domain.packing.remedies import ChangeKind, Fragment
-from treenail.domain.packing.topology.blockers import said_expression
+from treenail.domain.packing.topology.topology_refusals import said_expression
 
 _SELECTOR: Final = "spec.nodeSelector"
 _AFFINITY: Final = "spec.affinity.nodeAffinity"

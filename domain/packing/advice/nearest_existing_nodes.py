@@ -19,7 +19,7 @@ from treenail.domain.packing.pods.demands import Demands
 from treenail.domain.packing.pods.relaxation import RelaxationLevel, Wants, relaxation_of
 from treenail.domain.packing.pods.terms import ports_conflict
 from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
-from treenail.domain.packing.reasons import Reason, Refusal, Values
+from treenail.domain.packing.refusal_reasons import Reason, Refusal, Values
 from treenail.domain.packing.refusals.refusal_details import not_tolerated, out_of_reach, port_taken
 
 # Stages in the order of the scheduler's filters: whoever fails late came nearer. A cluster has far more nodes

@@ -12,7 +12,7 @@ from treenail.domain.packing.advice import pod_steps, pool_steps
 from treenail.domain.packing.advice.case import Case
 from treenail.domain.packing.advice.label_demands import corrected, demands, dropped
 from treenail.domain.packing.advice.step import Step
-from treenail.domain.packing.reasons import Reason
+from treenail.domain.packing.refusal_reasons import Reason
 
 # Taints that say what state a node is in: to put up with them helps nobody.
 _STATES: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/")

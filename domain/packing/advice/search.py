@@ -14,7 +14,7 @@ from treenail.domain.packing.advice.raised_limits import raised
 from treenail.domain.packing.advice.step import Step
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
-from treenail.domain.packing.reasons import Reason, Refusal
+from treenail.domain.packing.refusal_reasons import Reason, Refusal
 
 # More changes than these at once are no advice any more.
 _MOST_CHANGES: Final = 3

@@ -22,7 +22,7 @@ from treenail.domain.packing.planned.planned_nodes import PlannedNode, cost_of, 
 from treenail.domain.packing.planned.pod_groups import PodGroup
 from treenail.domain.packing.pods.classes import PodClass, largest_first
 from treenail.domain.packing.pods.relaxation import Relaxation
-from treenail.domain.packing.reasons import Refusal
+from treenail.domain.packing.refusal_reasons import Refusal
 from treenail.domain.packing.refusals.refusals import Refusals
 
 # Rounds of placing and planning at most. Each closes a choice at least for pods that got no node, so rounds

@@ -23,9 +23,9 @@ from treenail.domain.packing.placement.existing_placement import ExistingPlaceme
 from treenail.domain.packing.plan import PlannedClaim
 from treenail.domain.packing.planned.outcome import Outcome
 from treenail.domain.packing.pods.classes import PodClass
-from treenail.domain.packing.pods.topology_groups import SavedCounts, TopologyGroup
+from treenail.domain.packing.pods.topology_counts import SavedCounts, TopologyGroup
 from treenail.domain.packing.problem import Problem
-from treenail.domain.packing.reasons import furthest
+from treenail.domain.packing.refusal_reasons import furthest
 from treenail.domain.packing.topology.class_constraints import TopologyConstraints
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from treenail.domain.packing.arrays.arrays import Bools, Floats, Indices, count_fitting, holds
 from treenail.domain.packing.arrays.dealing import fewest_first
 from treenail.domain.packing.nodes.planning_context import PlanningContext
+from treenail.domain.packing.offers.limits_in_plan import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOption
-from treenail.domain.packing.offers.remaining_limits import RemainingLimits
 from treenail.domain.packing.planned.node_rules import ColocatedPods
 from treenail.domain.packing.planned.planned_nodes import PlannedNode
 from treenail.domain.packing.planned.pod_groups import PodGroup

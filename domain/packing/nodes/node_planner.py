@@ -14,9 +14,9 @@ from treenail.domain.packing.nodes.first_fit import FirstFit
 from treenail.domain.packing.nodes.late_placement import LatePlacement
 from treenail.domain.packing.nodes.planning_context import PlanningContext
 from treenail.domain.packing.nodes.without_domains import without_domains
+from treenail.domain.packing.offers.limits_in_plan import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOptions
 from treenail.domain.packing.offers.option_order import OptionOrder
-from treenail.domain.packing.offers.remaining_limits import RemainingLimits
 from treenail.domain.packing.parsed_problem import ParsedProblem
 from treenail.domain.packing.planned.finishing import Finishing
 from treenail.domain.packing.planned.node_rules import NodeRules

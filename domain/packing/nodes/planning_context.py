@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from treenail.domain.packing.arrays.steps import Steps
+from treenail.domain.packing.offers.limits_in_plan import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOptions
-from treenail.domain.packing.offers.remaining_limits import RemainingLimits
 from treenail.domain.packing.planned.node_rules import NodeRules
 
 

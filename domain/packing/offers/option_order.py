@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from treenail.domain.packing.arrays.arrays import Floats
 from treenail.domain.packing.identity import numbering
+from treenail.domain.packing.offers.limits_in_plan import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOption, NodeOptions
-from treenail.domain.packing.offers.remaining_limits import RemainingLimits
 from treenail.domain.packing.pods.demands import Demand
 
 

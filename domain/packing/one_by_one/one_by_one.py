@@ -8,7 +8,7 @@ from itertools import groupby
 
 from treenail.domain.packing.context import PackingContext
 from treenail.domain.packing.identity import numbering
-from treenail.domain.packing.offers.remaining_limits import RemainingLimits
+from treenail.domain.packing.offers.limits_in_plan import RemainingLimits
 from treenail.domain.packing.one_by_one.domains import ClaimPlace, Domains
 from treenail.domain.packing.one_by_one.open_claims import ClaimPods, OpenClaim, OpenClaims
 from treenail.domain.packing.placement.existing_placement import ExistingPlacement

@@ -11,9 +11,9 @@ import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Bools, Floats
 from treenail.domain.packing.identity import numbering
+from treenail.domain.packing.offers.limits_in_plan import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOption
 from treenail.domain.packing.offers.option_order import OptionOrder
-from treenail.domain.packing.offers.remaining_limits import RemainingLimits
 from treenail.domain.packing.one_by_one.domains import ClaimPlace, Domains
 from treenail.domain.packing.planned.finishing import listed
 from treenail.domain.packing.planned.node_rules import ColocatedPods, most_joining

@@ -17,7 +17,7 @@ from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.pods.terms import Term
-from treenail.domain.packing.pods.topology_groups import TopologyGroup
+from treenail.domain.packing.pods.topology_counts import TopologyGroup
 from treenail.domain.packing.topology.choices import DomainChoice, DomainChoices
 from treenail.domain.packing.topology.class_constraints import RelaxedClass
 from treenail.domain.packing.topology.universe import Universe

@@ -11,8 +11,8 @@ from treenail.domain.model import labels
 from treenail.domain.model.requirements import Requirement, Requirements
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats, Indices, holds
+from treenail.domain.packing.offers.limits_in_plan import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOption
-from treenail.domain.packing.offers.remaining_limits import RemainingLimits
 from treenail.domain.packing.offers.templates import IN_THE_END
 from treenail.domain.packing.plan import PlannedClaim
 from treenail.domain.packing.planned.planned_nodes import PlannedNode

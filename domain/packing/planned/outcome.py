@@ -12,7 +12,7 @@ from treenail.domain.packing.plan import ClassReport, PackingPlan, PlannedClaim,
 from treenail.domain.packing.planned.finishing import Finishing
 from treenail.domain.packing.planned.planned_nodes import Bound, PlannedNode, added
 from treenail.domain.packing.planned.pod_groups import PodGroup
-from treenail.domain.packing.reasons import Refusal
+from treenail.domain.packing.refusal_reasons import Refusal
 
 
 class Outcome:

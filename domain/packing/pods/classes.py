@@ -12,7 +12,7 @@ from treenail.domain.model.resources import CPU, MEMORY
 from treenail.domain.packing.arrays.arrays import Axis, Floats
 from treenail.domain.packing.identity import IdentityMap, gather
 from treenail.domain.packing.pods.relaxation import Relaxation
-from treenail.domain.packing.pods.topology_groups import TopologyGroup
+from treenail.domain.packing.pods.topology_counts import TopologyGroup
 from treenail.domain.packing.problem import PackingOrder, VolumeNeeds
 
 _age = attrgetter("created_at", "uid")

@@ -21,7 +21,7 @@ from treenail.domain.packing.pods.classes import PodKind
 from treenail.domain.packing.pods.demands import Demands
 from treenail.domain.packing.pods.relaxation import Wants, relaxation_of
 from treenail.domain.packing.pods.terms import ports_conflict
-from treenail.domain.packing.reasons import Reason, Values
+from treenail.domain.packing.refusal_reasons import Reason, Values
 
 Said: TypeAlias = tuple[str, Values]
 Reasoned: TypeAlias = tuple[Reason, str, Values]

@@ -10,14 +10,14 @@ from treenail.domain.model.resources import format_amount
 from treenail.domain.model.taints import untolerated
 from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats, Indices, holds
 from treenail.domain.packing.arrays.likeness import hint, likest
-from treenail.domain.packing.offers.remaining_limits import RemainingLimits
+from treenail.domain.packing.offers.limits_in_plan import RemainingLimits
 from treenail.domain.packing.offers.templates import NodeTemplate, NodeTemplates
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.problem import MinValuesPolicy, Problem
-from treenail.domain.packing.reasons import Reason, Refusal, Values
+from treenail.domain.packing.refusal_reasons import Reason, Refusal, Values
 from treenail.domain.packing.refusals import refusal_details as details
-from treenail.domain.packing.topology.blockers import Blockers
+from treenail.domain.packing.topology.topology_refusals import Blockers
 
 
 class Refusals:

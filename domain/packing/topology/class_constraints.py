@@ -17,7 +17,7 @@ from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.pods.rules import FREE, Rules
 from treenail.domain.packing.pods.terms import EVERYWHERE, Term, TermKind
-from treenail.domain.packing.pods.topology_groups import TopologyGroup, TopologyGroups
+from treenail.domain.packing.pods.topology_counts import TopologyGroup, TopologyGroups
 from treenail.domain.packing.topology.choices import DomainChoice, DomainKeys
 from treenail.domain.packing.topology.spread_and_affinity_quotas import Restriction
 from treenail.domain.packing.topology.universe import Universe

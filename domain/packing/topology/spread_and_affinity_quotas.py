@@ -12,7 +12,7 @@ from treenail.domain.model.requirements import Requirements
 from treenail.domain.packing.arrays.arrays import Floats
 from treenail.domain.packing.arrays.dealing import evenly
 from treenail.domain.packing.pods.terms import TermKind
-from treenail.domain.packing.pods.topology_groups import TopologyGroup
+from treenail.domain.packing.pods.topology_counts import TopologyGroup
 from treenail.domain.packing.topology.universe import Universe
 
 

@@ -8,7 +8,7 @@ from treenail.domain.model.labels import LEFT_OPEN
 from treenail.domain.model.requirements import ANYTHING, Requirement, Requirements
 from treenail.domain.model.taints import Toleration, untolerated
 from treenail.domain.packing.offers.templates import NodeTemplates
-from treenail.domain.packing.pods.topology_groups import TopologyGroup
+from treenail.domain.packing.pods.topology_counts import TopologyGroup
 from treenail.domain.packing.problem import ExistingNode
 
 

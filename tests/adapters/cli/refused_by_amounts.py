@@ -20,7 +20,7 @@ from tests.adapters.cli.refused_manifests import (
     selecting,
 )
 from tests.scenarios.manifests import Manifest, changed, deployment, need
-from treenail.domain.packing.reasons import Reason
+from treenail.domain.packing.refusal_reasons import Reason
 
 
 def _limited(manifest: Manifest) -> Manifest:

@@ -22,7 +22,7 @@ from tests.adapters.cli.refused_manifests import (
     selecting,
 )
 from tests.scenarios.manifests import Manifest, deployment, need
-from treenail.domain.packing.reasons import Reason
+from treenail.domain.packing.refusal_reasons import Reason
 
 
 def _taint(key: str, value: str = "", effect: str = "NoSchedule") -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tests.adapters.cli.refused_manifests import HOST, ZONE, Case, daemon_set, node, pod, pool
 from tests.scenarios.manifests import Manifest, changed, deployment, need
-from treenail.domain.packing.reasons import Reason
+from treenail.domain.packing.refusal_reasons import Reason
 
 
 def _term(app: str, key: str, **more: Any) -> dict[str, Any]:

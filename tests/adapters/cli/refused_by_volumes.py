@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tests.adapters.cli.refused_manifests import ZONE, Case, node, pod, pool
 from tests.scenarios.manifests import Manifest, need
-from treenail.domain.packing.reasons import Reason
+from treenail.domain.packing.refusal_reasons import Reason
 
 
 def _volume(zone: str, name: str = "data") -> tuple[Manifest, Manifest]:

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any, Final
 
 from tests.scenarios.manifests import Manifest, need
-from treenail.domain.packing.reasons import Reason
+from treenail.domain.packing.refusal_reasons import Reason
 
 ZONE: Final = "topology.kubernetes.io/zone"
 WAY: Final = "karpenter.sh/capacity-type"

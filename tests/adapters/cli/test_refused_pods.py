@@ -18,7 +18,7 @@ from treenail.adapters.embed.simulation import FixedCatalogue, Simulation
 from treenail.adapters.kwok.catalogue import read_catalogue
 from treenail.domain.cluster.planning import PlanCommitted
 from treenail.domain.packing.problem import PackingSettings
-from treenail.domain.packing.reasons import Reason
+from treenail.domain.packing.refusal_reasons import Reason
 
 # What the API server takes of an event's message.
 LONGEST_MESSAGE = 1024

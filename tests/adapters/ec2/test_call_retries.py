@@ -33,7 +33,7 @@ from treenail.domain.model.errors import (
     UnavailableError,
 )
 from treenail.domain.model.purposes import Purpose
-from treenail.domain.model.token_buckets import Limit
+from treenail.domain.model.rate_limits import Limit
 
 LOST = ReadTimeoutError(endpoint_url="https://ec2.us-east-1.amazonaws.com/")
 

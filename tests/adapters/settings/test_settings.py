@@ -8,7 +8,7 @@ from treenail.adapters.settings import values
 from treenail.adapters.settings.settings import VARIABLES, CloudName, ConsolidationMode, LogLevel
 from treenail.adapters.settings.sources import SettingError, read_settings
 from treenail.adapters.settings.unsupported_settings import ELECTION, GATES, IGNORED, REFUSED
-from treenail.domain.interruption.interruption_policy import Response
+from treenail.domain.interruption.notice_responses import Response
 from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy
 
 NAMED = {"CLUSTER_NAME": "demo"}

@@ -35,7 +35,7 @@ from treenail.domain.packing import pack as packing
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim
 from treenail.domain.packing.problem import PackingSettings, Problem
-from treenail.domain.packing.reasons import sentence
+from treenail.domain.packing.refusal_reasons import sentence
 
 
 class KeptError(Exception):

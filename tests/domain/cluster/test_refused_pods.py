@@ -8,7 +8,7 @@ from tests.builders import pending_pod, resources, spec
 from treenail.domain.cluster.refused_pods import Help, LimitsWatch, RefusedPods
 from treenail.domain.model.pods import Pod
 from treenail.domain.packing.plan import RefusedClass
-from treenail.domain.packing.reasons import Reason, Refusal
+from treenail.domain.packing.refusal_reasons import Reason, Refusal
 
 P1, P2 = pending_pod("p1"), pending_pod("p2")
 

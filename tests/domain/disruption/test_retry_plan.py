@@ -6,7 +6,7 @@ from treenail.domain.disruption.disruption_candidates import DisruptionCandidate
 from treenail.domain.disruption.retry_plan import RetryPlan, retry_plan_for
 from treenail.domain.model.causes import Cause
 from treenail.domain.packing.plan import PackingPlan, RefusedClass
-from treenail.domain.packing.reasons import Reason, Refusal
+from treenail.domain.packing.refusal_reasons import Reason, Refusal
 
 FULL = "LimitReached: default: no room"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from treenail.adapters.ec2.call_limits import purpose_of
 from treenail.domain.model.permits import Permits, Ticket
 from treenail.domain.model.purposes import Purpose
-from treenail.domain.model.token_buckets import Limit, TokenBucket
+from treenail.domain.model.rate_limits import Limit, TokenBucket
 
 INTERRUPTION, PROVISIONING, DISRUPTION, HOUSEKEEPING, TELLING = Purpose
 LIMIT = Limit(per_second=5, burst=10)

@@ -20,7 +20,7 @@ from tests.domain.packing.colocated import (
 )
 from tests.domain.packing.problems import problem
 from treenail.domain.packing.problem import Problem
-from treenail.domain.packing.reasons import Refusal
+from treenail.domain.packing.refusal_reasons import Refusal
 
 
 def only(of: Problem) -> Refusal:

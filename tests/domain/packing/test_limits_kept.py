@@ -21,7 +21,7 @@ from treenail.domain.model.resources import Resources, total
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import PoolOffer
-from treenail.domain.packing.reasons import Reason
+from treenail.domain.packing.refusal_reasons import Reason
 
 TWO_SIZES = (
     instance_type("c5.xlarge", cpu=4, memory=8, price=0.17),

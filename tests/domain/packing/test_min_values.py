@@ -12,7 +12,7 @@ from treenail.domain.model.pods import PodSpec
 from treenail.domain.model.requirements import Operator, Requirement
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.problem import MinValuesPolicy, Problem
-from treenail.domain.packing.reasons import Reason
+from treenail.domain.packing.refusal_reasons import Reason
 
 
 def at_least(count: int, key: str) -> Requirement:

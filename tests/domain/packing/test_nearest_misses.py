@@ -18,7 +18,7 @@ from treenail.domain.model.pods import PodSpec
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import NOT_READY, Effect, Taint
 from treenail.domain.packing.problem import ExistingNode
-from treenail.domain.packing.reasons import Reason
+from treenail.domain.packing.refusal_reasons import Reason
 
 TEAM = Taint("team", Effect.NO_SCHEDULE, "gpu")
 

@@ -26,7 +26,7 @@ from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import Effect, Taint, Toleration
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import PoolOffer
-from treenail.domain.packing.reasons import Reason, Refusal, Values
+from treenail.domain.packing.refusal_reasons import Reason, Refusal, Values
 
 
 def refusals(spec: PodSpec, *offers: PoolOffer) -> tuple[Refusal, ...]:

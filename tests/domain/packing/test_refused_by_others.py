@@ -25,7 +25,7 @@ from treenail.domain.packing.advice.advice import Effort, with_remedies
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan, RefusedClass
 from treenail.domain.packing.problem import ExistingNode, Problem, Resident, VolumeNeeds
-from treenail.domain.packing.reasons import Reason, Refusal, Values
+from treenail.domain.packing.refusal_reasons import Reason, Refusal, Values
 from treenail.domain.packing.remedies import ChangeKind
 
 WEB = LabelSelector((("app", "web"),))

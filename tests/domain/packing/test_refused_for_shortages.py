@@ -9,7 +9,7 @@ from treenail.domain.model.pods import PodSpec
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import PoolOffer
-from treenail.domain.packing.reasons import Reason
+from treenail.domain.packing.refusal_reasons import Reason
 
 
 def refusal(spec: PodSpec, of: PoolOffer) -> tuple[Reason, str]:

@@ -22,7 +22,7 @@ from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import UNSCHEDULABLE, Effect, Taint
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.problem import ExistingNode, PoolOffer
-from treenail.domain.packing.reasons import Reason, Refusal, Values
+from treenail.domain.packing.refusal_reasons import Reason, Refusal, Values
 from treenail.domain.packing.remedies import ChangeKind, ManifestChange
 
 TEAM = Taint("team", Effect.NO_SCHEDULE, "gpu")

@@ -15,7 +15,7 @@ from treenail.domain.packing.decide import decide
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim
 from treenail.domain.packing.problem import Packing, PackingSettings, PoolOffer
-from treenail.domain.packing.reasons import Reason
+from treenail.domain.packing.refusal_reasons import Reason
 from treenail.domain.scheduling.reserved_offers import Stock
 
 TYPES = (

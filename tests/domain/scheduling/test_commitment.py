@@ -23,7 +23,7 @@ from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, ObjectGon
 from treenail.domain.cluster.planning import PlanCommitted
 from treenail.domain.model.claims import replaced_nodes
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim, RefusedClass
-from treenail.domain.packing.reasons import Reason, Refusal
+from treenail.domain.packing.refusal_reasons import Reason, Refusal
 from treenail.domain.scheduling.commitment import commit
 
 LASTS = timedelta(seconds=20)

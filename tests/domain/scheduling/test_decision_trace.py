@@ -8,7 +8,7 @@ from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, Snapsho
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.plan import ClassReport, PackingPlan, RefusedClass
 from treenail.domain.packing.problem import ExistingNode
-from treenail.domain.packing.reasons import Reason, Refusal
+from treenail.domain.packing.refusal_reasons import Reason, Refusal
 from treenail.domain.packing.remedies import ChangeKind, ManifestChange, Remedy
 from treenail.domain.scheduling.decision_trace import decision_spans
 from treenail.domain.telemetry.span_trees import grow

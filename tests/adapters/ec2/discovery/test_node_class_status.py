@@ -7,9 +7,9 @@ import pytest
 from tests.adapters.ec2.discovery.account import Account, node_class
 from treenail.adapters.ec2.discovery.capacity_reservations import CapacityReservations
 from treenail.adapters.ec2.discovery.images import Images
-from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
 from treenail.adapters.ec2.discovery.node_class_status import image_meant, node_class_status_of
 from treenail.adapters.ec2.discovery.placement_groups import PlacementGroups
+from treenail.adapters.ec2.discovery.subnets_and_security_groups import SecurityGroups, Subnets
 from treenail.adapters.ec2.resolved import Image, Variant
 from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import NodeClass, SelectorTerm

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.controller.serving.clients import open_ones
-from treenail.adapters.controller.pages import PAGE_LIMITS, Page, serve_pages
+from treenail.adapters.controller.metrics_and_probes import PAGE_LIMITS, Page, serve_pages
 from treenail.adapters.controller.serving.served_port import ServedPort
 
 

@@ -1,4 +1,4 @@
-"""Blockers: the topology terms that keep refused pods off the new nodes of a pool, with their counts."""
+"""Topology refusals: the terms that keep refused pods off the new nodes of a pool, with their counts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from treenail.domain.packing.offers.option_order import OptionOrder
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.relaxation import RelaxationLevel
 from treenail.domain.packing.pods.terms import Term, TermKind
-from treenail.domain.packing.pods.topology_groups import TopologyGroup
+from treenail.domain.packing.pods.topology_counts import TopologyGroup
 from treenail.domain.packing.problem import Problem
-from treenail.domain.packing.reasons import Reason, Values
+from treenail.domain.packing.refusal_reasons import Reason, Values
 from treenail.domain.packing.topology.choices import DomainChoice, DomainChoices
 from treenail.domain.packing.topology.class_constraints import ConstraintReader, TopologyConstraints
 from treenail.domain.packing.topology.spread_and_affinity_quotas import Restriction

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.adapters.ec2.discovery.account import ANY, CLUSTER_TAG, Account, node_class
-from treenail.adapters.ec2.discovery.network import SecurityGroups, Subnets
+from treenail.adapters.ec2.discovery.subnets_and_security_groups import SecurityGroups, Subnets
 from treenail.adapters.ec2.resolved import Subnet
 from treenail.domain.model.errors import NodeClassNotReadyError, TooManyRequestsError, UnavailableError
 from treenail.domain.model.node_classes import SelectorTerm
