@@ -10,6 +10,7 @@ from typing import Final, TypeAlias, assert_never
 from treenail.actors.cluster_state.change_publisher import ChangePublisher
 from treenail.actors.cluster_state.consolidation_moves import ConsolidationMoves
 from treenail.actors.cluster_state.decision_recorder import DecisionRecorder
+from treenail.actors.cluster_state.expected_recorder import ExpectedRecorder
 from treenail.actors.cluster_state.interrupted_nodes import Interruptions
 from treenail.actors.cluster_state.proposal_judge import ProposalJudge
 from treenail.actors.cluster_state.refused_pod_retries import RefusedPodRetries
@@ -142,6 +143,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._held_lately = ToldLately(runtime.timers.monotonic, seconds=_HELD_SECONDS)
         self._others = OtherControllers()
         self._recorder = DecisionRecorder(runtime.telemetry)
+        self._expected_recorder = ExpectedRecorder(model, runtime.telemetry)
         self._publisher = ChangePublisher(model, subscribers, self._launch_backoff, runtime.telemetry)
         self._judge = ProposalJudge(
             model,
@@ -352,6 +354,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._retries.note(committed, self._timers.monotonic(), chance)
         if not decided.removed:
             self._recorder.measure(decided, self._model)
+        self._expected_recorder.begin(decided, now)
         # Promises are sent before the plan: no actor may get a plan whose pods still seem to wait.
         self._tell(self._model.take_changes(), now)
         self._slices.planned(decided, committed, now)
@@ -437,6 +440,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if not changes:
             return
         self._retries.apply(changes, self._timers.monotonic())
+        self._expected_recorder.note(changes, now)
         self._publisher.publish(changes, now)
         self._changed |= changes.views
         if changes.views:

@@ -42,6 +42,12 @@ class ChangeRecorder:
         self.view(promise.target)
         self.old_place(promise)
 
+    def ended(self, promise: Promise) -> None:
+        """Note a promise that ended, without its pod's coming where that was still to be made."""
+        if promise.expected:
+            self.changes.to_come_ended.append((promise.decision, False))
+        self.promise(promise)
+
     def old_place(self, promise: Promise) -> None:
         """Note that the node changed that the pod of a promise is to leave."""
         pod = self._objects.pods.get(promise.pod)

@@ -20,7 +20,8 @@ class Changes:
     """What a fact changed, for those who must hear of it. Names in the order they changed.
 
     `retry_refused` are the kinds of changes among them that could give refused pods a place, `crowded_out`
-    the uids of pods whose room on a node that was bought for them others took.
+    the uids of pods whose room on a node that was bought for them others took, and `to_come_ended` the
+    promises to pods to come that are over, by their decision: whether a pod came.
     """
 
     pods: dict[str, None] = field(default_factory=dict)
@@ -29,6 +30,7 @@ class Changes:
     pools: bool = False
     retry_refused: set[Help] = field(default_factory=set)
     crowded_out: list[str] = field(default_factory=list)
+    to_come_ended: list[tuple[str, bool]] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.pods or self.views or self.bound or self.pools or self.retry_refused)

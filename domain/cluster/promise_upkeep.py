@@ -46,13 +46,13 @@ class PromiseUpkeep:
         """End the promise made to a pod, if there is one, and return it."""
         promise = self._promises.end(uid)
         if promise is not None:
-            self._recorder.promise(promise)
+            self._recorder.ended(promise)
         return promise
 
     def end_at(self, view: str) -> None:
         """End every promise of a place on a view."""
         for promise in self._promises.end_all(view):
-            self._recorder.promise(promise)
+            self._recorder.ended(promise)
 
     def orphan(self, uid: str, now: datetime) -> None:
         """End the promise of a pod that goes, unless its owner makes a successor to inherit it."""
@@ -60,7 +60,11 @@ class PromiseUpkeep:
 
     def inherit(self, pod: Pod, now: datetime) -> None:
         """Give a new pod the promise of the pod that it succeeds, if there is one."""
+        owner = pod.owner.uid if pod.owner is not None else ""
+        to_come = self._promises.to_come(owner)
         promise = self._promises.inherit(pod)
+        if promise is not None and self._promises.to_come(owner) < to_come:
+            self._recorder.changes.to_come_ended.append((promise.decision, True))
         view = self._objects.view(promise.target) if promise is not None else None
         if promise is not None and view is not None:
             expires_at = now + self._lasts if view.initialized else None
@@ -99,7 +103,7 @@ class PromiseUpkeep:
         free = view.promised_room.minus(total(p.spec.requests for p in self._objects.pods_on(name)))
         own = promised_pods(view.claim) if view.claim is not None else ()
         for promise in self._promises.withdraw_overdrawn(name, free):
-            self._recorder.promise(promise)
+            self._recorder.ended(promise)
             if promise.pod in own:
                 self._recorder.changes.crowded_out.append(promise.pod)
         self._recorder.view(name)
@@ -135,7 +139,7 @@ class PromiseUpkeep:
         """
         expired = self._promises.expire(now)
         for promise in expired:
-            self._recorder.promise(promise)
+            self._recorder.ended(promise)
         if any(_asks_about_others(promise.spec) for promise in expired):
             for promise in self._promises.lapsing():
                 if promise.pod in self._objects.provisionable and _asks_about_others(promise.spec):

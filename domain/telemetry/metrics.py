@@ -249,6 +249,16 @@ PODS_NEVER_CAME: Final = _counter(
     "treenail_expected_pods_never_came_total",
     "Places that were found for pods which workloads were to make, and made no pods for in time.",
 )
+PODS_CAME: Final = _counter(
+    "treenail_expected_pods_came_total",
+    "Pods that took over places which were found for them before they were made.",
+)
+UNUSED_DOLLARS: Final = _counter(
+    "treenail_expected_pods_unused_dollars_total",
+    "Dollars that nodes for pods to come cost to which none of these came: from launch until other pods "
+    "came, or the node went.",
+    "nodepool",
+)
 CLOCK_STEPS: Final = _counter(
     "treenail_clock_steps_total", "Times that the clock of the machine was set while we ran.", "direction"
 )

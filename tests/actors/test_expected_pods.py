@@ -27,6 +27,7 @@ from treenail.domain.cluster.workloads import Workload
 from treenail.domain.disruption.disruption import DisruptNodes
 from treenail.domain.explain.node_explanation import explain_node
 from treenail.domain.launch.launching import ClaimFailed
+from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.claims import DECISION, EXPECTED, PROMISED
 from treenail.domain.model.nodes import NodeClaim
@@ -439,3 +440,73 @@ def test_the_pauses_grow_while_there_are_no_places_for_more(sliced: Knowing) -> 
         pauses.append((sliced.now() - began).total_seconds())
 
     assert pauses == [60, 120, 240]
+
+
+def _spans(stage: Knowing, name: str) -> list[dict[str, Any]]:
+    return [dict(span.attributes) for span in stage.telemetry.spans() if span.name == name]
+
+
+def test_it_is_counted_and_traced_how_many_pods_came() -> None:
+    stage, _ = _bought()
+    stage.see(pending_pod("p2"))
+    assert _spans(stage, "await-pods") == []
+
+    stage.run(31)
+
+    (said,) = _spans(stage, "await-pods")
+    assert (said["treenail.expected"], said["treenail.came"]) == (3, 1)
+    assert stage.telemetry.counted("treenail_expected_pods_came_total") == 1
+
+
+def _spare() -> tuple[Knowing, NodeClaim]:
+    """Return a stage on which a node at $0.36 an hour was launched for pods to come alone."""
+    stage = Knowing(P1, WEB)
+    stage.close_batch()
+    first, *others = _planned(stage)
+    stage.decide(planned_claim(first), planned_claim(*others))
+    made = stage.committed()[-1].claims[1]
+    launched = replace(claim_of(view(made.name)), resource_version=5, created_at=stage.now())
+    spare = replace(
+        launched,
+        annotations={**made.annotations, labels.PRICE: "0.36"},
+        conditions=tuple(replace(one, since=stage.now()) for one in launched.conditions),
+    )
+    stage.see(spare)
+    return stage, spare
+
+
+UNUSED = "treenail_expected_pods_unused_dollars_total"
+
+
+def test_a_node_that_goes_before_any_of_its_pods_came_is_counted_with_what_it_cost() -> None:
+    stage, spare = _spare()
+    stage.run(100)
+
+    stage.lose(Kind.NODE_CLAIM, spare.name)
+
+    assert stage.telemetry.counted(UNUSED, nodepool="default") == pytest.approx(0.01)
+    (said,) = _spans(stage, "unused")
+    assert said["treenail.nodeclaim.name"] == spare.name
+    assert said["treenail.cost_usd"] == pytest.approx(0.01)
+
+
+def test_a_node_costs_something_for_nothing_until_other_pods_come() -> None:
+    stage, spare = _spare()
+    stage.run(50)
+
+    stage.see(node_of(view(spare.name)), replace(bound_pod("other", view(spare.name).node_name), owners=()))
+    stage.run(50)
+    stage.lose(Kind.NODE_CLAIM, spare.name)
+
+    assert stage.telemetry.counted(UNUSED, nodepool="default") == pytest.approx(0.005)
+
+
+def test_a_node_whose_pods_came_costs_nothing_for_nothing() -> None:
+    stage, spare = _spare()
+    stage.see(replace(pending_pod("p2"), owners=P1.owners))
+    stage.run(100)
+
+    stage.lose(Kind.NODE_CLAIM, spare.name)
+
+    assert stage.telemetry.counted(UNUSED, nodepool="default") == 0
+    assert _spans(stage, "unused") == []
