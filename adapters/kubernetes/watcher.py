@@ -68,6 +68,8 @@ class Watcher:
         self._retries = Retries(Backoff(first=pace.first_pause, longest=pace.longest_pause), uniform)
         relist = Backoff(first=pace.look_again[0], longest=pace.relist[0])
         self._relist_retries = Retries(relist, uniform)
+        withheld = Backoff(first=pace.withheld[0], longest=pace.withheld[1])
+        self._withheld_retries = Retries(withheld, uniform)
         # One list is read on the thread of the watch, which cannot go on without it, the other beside it.
         self._first, self._beside = (
             Lister(resource, connection=connection, kept=kept, pace=pace) for _ in range(2)
@@ -206,19 +208,20 @@ class Watcher:
         return self._uniform(*self._pace.look_again)
 
     def _go_without(self, error: ForbiddenError) -> float:
-        """We may not see these objects: say so once, let the others begin, and look again now and then."""
+        """We may not see these objects: say so once, let the others begin, and ask again, ever less often."""
         self._heard_from_server()
         self._kept.withheld()
         if not self._troubled:
             self._troubled = True
             self._warn("not allowed to read", error)
-        return self._uniform(*self._pace.look_again)
+        return self._withheld_retries.failed()
 
     # --- listing
 
     def _list(self) -> None:
         self._version, _ = self._first.read()
         self._missed = 0
+        self._withheld_retries.succeeded()
         self._heard_from_server()
         self._relister.due(self, self._uniform(*self._pace.relist))
 

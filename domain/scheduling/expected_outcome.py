@@ -52,7 +52,10 @@ class ExpectedOutcome:
             awaited.ended += 1
             if awaited.ended == awaited.places:
                 del self._awaited[decision]
-                said = {"treenail.expected": awaited.places, "treenail.came": awaited.came}
+                said: dict[str, Attribute] = {
+                    "treenail.expected": awaited.places,
+                    "treenail.came": awaited.came,
+                }
                 yield _span("await-pods", decision, "", awaited.since, now, said)
 
 
@@ -71,7 +74,11 @@ class UnusedNode:
     def span(self) -> Span:
         """The span, of the decision that bought it."""
         claim, decision = self.claim, self.claim.annotations.get(DECISION, "")
-        said = {CLAIM: claim.name, POOL: claim.pool, "treenail.cost_usd": round(self.cost, 6)}
+        said: dict[str, Attribute] = {
+            CLAIM: claim.name,
+            POOL: claim.pool,
+            "treenail.cost_usd": round(self.cost, 6),
+        }
         return _span("unused", decision, claim.name, claim.since(LAUNCHED), self.until, said)
 
 

@@ -27,7 +27,13 @@ F = TypeVar("F", ObjectSeen, ObjectGone, ObjectSetAside, Resynced)
 SOON = 5.0
 # As production's, but that nothing is waited for.
 FAST = Pace(
-    look_again=(0.01, 0.01), first_pause=0.001, longest_pause=0.01, congested=0.001, idle=30.0, page=500
+    look_again=(0.01, 0.01),
+    withheld=(0.01, 0.01),
+    first_pause=0.001,
+    longest_pause=0.01,
+    congested=0.001,
+    idle=30.0,
+    page=500,
 )
 
 

@@ -107,7 +107,7 @@ FORBIDDEN = status(403, "Forbidden", "persistentvolumes is forbidden")
 
 
 def test_what_only_some_pods_need_is_done_without_where_it_may_not_be_seen() -> None:
-    with Rig(replace(FAST, look_again=(60.0, 60.0))) as rig:
+    with Rig(replace(FAST, withheld=(60.0, 60.0))) as rig:
         rig.server.serve(NODE, node("n-0", 1))
         rig.server.lists(PERSISTENT_VOLUME, *[FORBIDDEN] * 4)
 

@@ -223,7 +223,7 @@ def test_while_a_watch_is_interrupted_nothing_is_said_of_volumes_and_then_again(
 def test_where_attachments_may_not_be_seen_there_are_none_and_it_is_not_asked_again_at_once(
     code: int, reason: str
 ) -> None:
-    with Rig(replace(FAST, look_again=(60.0, 60.0))) as rig:
+    with Rig(replace(FAST, look_again=(60.0, 60.0), withheld=(60.0, 60.0))) as rig:
         rig.server.lists(VOLUME_ATTACHMENT, status(code, reason))
 
         assert {rig.reader.attached_volumes(f"n-{n}") for n in range(20)} == {frozenset()}

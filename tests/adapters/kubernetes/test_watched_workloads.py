@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.adapters.kubernetes.objects import meta, node
-from tests.adapters.kubernetes.rig import FAST, Rig, keys
+from tests.adapters.kubernetes.rig import FAST, Rig, keys, middle
 from tests.adapters.kubernetes.scripted import Tree, status
 from treenail.adapters.kubernetes.resources import JOB, NODE, REPLICA_SET, STATEFUL_SET, WORKLOADS
 from treenail.domain.cluster.cluster_facts import Kind, ObjectGone, ObjectSeen
@@ -76,7 +76,7 @@ def test_how_many_of_its_pods_are_ready_is_no_news() -> None:
 
 
 def test_they_are_done_without_where_the_role_does_not_allow_them_and_each_is_said_once() -> None:
-    with Rig(replace(FAST, look_again=(60.0, 60.0))) as rig:
+    with Rig(replace(FAST, withheld=(60.0, 60.0))) as rig:
         rig.server.serve(NODE, node("n-0", 1))
         for resource in WORKLOADS:
             rig.server.lists(resource, *[status(403, "Forbidden", f"{resource} is forbidden")] * 4)
@@ -102,6 +102,23 @@ def test_they_are_told_of_when_the_role_allows_them_at_last() -> None:
 
     assert keys(listed) == ["uid-r"]
     assert listed.unreadable == frozenset()
+
+
+def test_they_are_asked_for_ever_less_often_while_the_role_does_not_allow_them() -> None:
+    pauses: list[float] = []
+
+    def soon(low: float, high: float) -> float:
+        if high not in {30, 60, 120, 240, 480, 900} or low != high / 2:
+            return middle(low, high)
+        pauses.append(high)
+        return 0.001
+
+    with Rig(replace(FAST, withheld=(30.0, 900.0)), uniform=soon) as rig:
+        rig.server.lists(REPLICA_SET, *[status(403, "Forbidden", "replicasets is forbidden")] * 20)
+        rig.start()
+        rig.heard.next_full_list()
+
+    assert pauses[:7] == [30, 60, 120, 240, 480, 900, 900]
 
 
 def test_nobody_asks_for_them_where_nodes_are_made_for_pods_alone() -> None:
