@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scenarios.manifests import deployment, node_class, node_pool, text
+from tests.scenarios.manifests import Manifest, changed, deployment, node_class, node_pool, text
 from treenail.actors.system import SystemSettings
+from treenail.adapters.api.workloads import PriorityClass
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Settings
 
 
-def at_a_pace(ec2: EC2Settings | None = None) -> Rehearsal:
-    """Return a rehearsal of a Deployment whose 500 pods are made at 20 a second."""
+def at_a_pace(
+    ec2: EC2Settings | None = None, *, early_binding: bool = False, replicas: int = 500
+) -> Rehearsal:
+    """Return a rehearsal of a Deployment whose pods are made at 20 a second."""
     conditions = Conditions(
-        system=SystemSettings(cluster_name="demo"),
+        system=SystemSettings(cluster_name="demo", early_binding=early_binding),
         cluster=ClusterSettings(pod_writes=20),
         ec2=ec2 or EC2Settings(),
     )
     rehearsal = Rehearsal(seed=1, conditions=conditions)
-    rehearsal.apply(text(node_class(), node_pool(), deployment(replicas=500)))
+    rehearsal.apply(text(node_class(), node_pool(), deployment(replicas=replicas)))
     return rehearsal
+
+
+def of_class(name: str, replicas: int) -> Manifest:
+    return changed(deployment(name, replicas), "spec.template.spec.priorityClassName", name)
 
 
 def test_nodes_for_all_pods_are_asked_for_when_the_first_are_there() -> None:
@@ -63,3 +70,60 @@ def test_a_deployment_that_shrinks_after_two_seconds_gives_up_what_is_not_launch
         assert not any(claim.launched for claim in given_up)
         assert rehearsal.running() == 10
         assert len(rehearsal.ec2.live()) == len(rehearsal.nodes()) == 1
+
+
+def test_pods_that_are_bound_early_come_to_the_nodes_that_were_asked_for_before_them() -> None:
+    with at_a_pace(early_binding=True) as rehearsal:
+        rehearsal.run(1)
+        asked = len(rehearsal.claims())
+
+        rehearsal.run_until(lambda: rehearsal.running() == 500)
+
+        assert len(rehearsal.claims()) == len(rehearsal.history()) == asked
+        assert rehearsal.telemetry.counted("treenail_pods_bound_early_total") > 400
+
+
+def test_successors_of_pods_that_lose_their_node_are_not_planned_twice() -> None:
+    with at_a_pace() as rehearsal:
+        rehearsal.run_until(lambda: rehearsal.running() == 500)
+        before = len(rehearsal.history())
+
+        for node in rehearsal.nodes()[:3]:
+            rehearsal.interrupt(node.name)
+        rehearsal.run("5m")
+
+        assert rehearsal.running() == 500
+        assert len(rehearsal.history()) <= before + 3
+        assert len(rehearsal.claims()) == before
+
+
+def test_a_node_that_goes_while_pods_are_made_is_replaced_at_once_and_once() -> None:
+    with at_a_pace() as rehearsal:
+        rehearsal.run_until(lambda: any(node.ready for node in rehearsal.nodes()))
+        # Made while the machines boot, and not there all yet.
+        rehearsal.scale("web", 1000)
+        rehearsal.run(3)
+        asked, there = len(rehearsal.claims()), len(rehearsal.pods())
+        rehearsal.interrupt()
+        rehearsal.run_until(lambda: rehearsal.running() == 1000)
+        rehearsal.run("2m")
+
+        assert 500 < there < 700
+        assert len(rehearsal.history()) <= asked + 1
+        assert len(rehearsal.claims()) <= asked
+
+
+@pytest.mark.parametrize("first", ["low", "high"])
+def test_pods_that_push_others_out_and_these_get_nodes_once(first: str) -> None:
+    with at_a_pace(replicas=0) as rehearsal:
+        rehearsal.apply(PriorityClass(name="low", value=1), PriorityClass(name="high", value=1_000))
+        other = "high" if first == "low" else "low"
+        rehearsal.apply(text(of_class(first, 200)))
+        rehearsal.run_until(lambda: rehearsal.running() == 200)
+
+        rehearsal.apply(text(of_class(other, 200)))
+        rehearsal.run_until(lambda: rehearsal.running() == 400)
+        rehearsal.run("5m")
+
+        cpus = sum(node.allocatable["cpu"] for node in rehearsal.nodes())
+        assert cpus <= 1.15 * 400_000
