@@ -68,7 +68,9 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     pod_writes: Annotated[
         float | None,
         typer.Option(
-            "--pod-writes", min=1, help="How many pods a second are made of ReplicaSets; else all at once."
+            "--pod-writes",
+            min=1,
+            help="How many pods a second are made of ReplicaSets and StatefulSets; else all at once.",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="The seed: equal seeds give equal rehearsals.")] = 0,

@@ -25,16 +25,17 @@ _MOST_AT_ONCE: Final = 500
 class ReplicaSetController:
     """Keeps as many pods of each ReplicaSet as it asks for.
 
-    At a pace, what is begun is made to its end, whatever is asked for meanwhile.
+    At a pace, `slow`, what is begun is made to its end, whatever is asked for meanwhile.
     """
 
-    def __init__(self, plane: ControlPlane, offspring: Offspring, maker: PodMaker) -> None:
+    def __init__(
+        self, plane: ControlPlane, offspring: Offspring, maker: PodMaker, slow: SlowStart | None
+    ) -> None:
         self._store = plane.store
         self._offspring = offspring
         self._maker = maker
         self._dice = plane.fork()
-        writes = plane.settings.pod_writes
-        self._slow = SlowStart(plane, writes) if writes is not None else None
+        self._slow = slow
         self._being_made: set[Address] = set()
         self._queue = DelayedWork[Address](plane, plane.settings.control, self._sync)
         plane.store.listen(self._changed, "ReplicaSet")

@@ -19,8 +19,9 @@ class ClusterSettings:
     machine to its node's being not ready. `removed`: from there to the node's deletion. `detach`: a
     volume, from the end of its pod.
     `slow_stops` is the share of pods that take anything up to their whole grace period to stop.
-    `pod_writes` is how many pods of ReplicaSets the controller manager makes in a second, in batches of 1, 2,
-    4...; as many as are wanted at once where it is None. `tells_workloads`: watches may tell of workloads.
+    `pod_writes` is how many pods of ReplicaSets and StatefulSets the controller manager makes in a second, in
+    batches of 1, 2, 4...; as many as are wanted at once where it is None.
+    `tells_workloads`: watches may tell of workloads.
     `fill_nodes`: the scheduler prefers the fullest node, instead of the emptiest.
     """
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
@@ -25,30 +25,43 @@ class _Calls:
     rest: int = 1
     failed: bool = False
 
+    def make_one(self) -> bool:
+        """Make the next call; return whether more are to be made."""
+        self.left -= 1
+        self.rest -= 1
+        self.failed |= not self.call()
+        if not self.rest and not self.failed:
+            self.size = self.rest = min(2 * self.size, self.left)
+        return self.left > 0 and self.rest > 0
+
 
 class SlowStart:
-    """Makes calls of many at a pace that they share. A batch in which one fails is the last."""
+    """Makes calls of many at a pace that they share, in turn. A batch in which one fails is the last."""
 
     def __init__(self, plane: ControlPlane, per_second: float) -> None:
         self._plane = plane
         self._bucket = TokenBucket(Limit(per_second, per_second * _BURST), plane.agenda.monotonic())
+        self._turns: deque[_Calls] = deque()
+        self._going = False
 
     def run(self, number: int, call: Callable[[], bool], done: Callable[[bool], None]) -> None:
         """Call `call` so many times, and then `done` with whether all went well."""
-        self._go_on(_Calls(left=number, call=call, done=done))
+        self._turns.append(_Calls(left=number, call=call, done=done))
+        if not self._going:
+            self._going = True
+            self._go_on()
 
-    def _go_on(self, calls: _Calls) -> None:
+    def _go_on(self) -> None:
         now = self._plane.agenda.monotonic()
-        while calls.left and not (calls.failed and not calls.rest):
-            if not calls.rest:
-                calls.size = min(2 * calls.size, calls.left)
-                calls.rest = calls.size
+        while self._turns:
             wait = self._bucket.wait(now)
             if wait > 0:
-                self._plane.later(wait, partial(self._go_on, calls))
+                self._plane.later(wait, self._go_on)
                 return
             self._bucket.take(now)
-            calls.left -= 1
-            calls.rest -= 1
-            calls.failed |= not calls.call()
-        calls.done(not calls.failed)
+            calls = self._turns.popleft()
+            if calls.make_one():
+                self._turns.append(calls)
+            else:
+                calls.done(not calls.failed)
+        self._going = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from treenail.adapters.api.workloads import PodTemplate, StatefulSet
@@ -11,19 +12,27 @@ from treenail.adapters.fake.cluster.control_plane import ControlPlane, DelayedWo
 from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.objects import Address, Change, address_of
 from treenail.adapters.fake.cluster.offspring import Offspring, suffix
+from treenail.adapters.fake.cluster.slow_start import SlowStart
 from treenail.domain.model.pods import Owner, Pod
 
 _REVISION: Final = "controller-revision-hash"
 
 
 class StatefulSetController:
-    """Keeps pods NAME-0, NAME-1 and so on, all at once; one that ended or is outdated is made anew."""
+    """Keeps pods NAME-0, NAME-1 and so on; one that ended or is outdated is made anew.
 
-    def __init__(self, plane: ControlPlane, offspring: Offspring, maker: PodMaker) -> None:
+    They are made all at once, or at a pace, `slow`: then what is begun is made to its end.
+    """
+
+    def __init__(
+        self, plane: ControlPlane, offspring: Offspring, maker: PodMaker, slow: SlowStart | None
+    ) -> None:
         self._store = plane.store
         self._offspring = offspring
         self._maker = maker
         self._dice = plane.fork()
+        self._slow = slow
+        self._being_made: set[Address] = set()
         self._revisions: dict[str, tuple[StatefulSet, str]] = {}
         self._queue = DelayedWork[Address](plane, plane.settings.control, self._sync)
         plane.store.listen(self._changed, "StatefulSet")
@@ -45,6 +54,8 @@ class StatefulSetController:
         stateful_set = self._store.find(where)
         if not isinstance(stateful_set, StatefulSet) or self._store.deleting(stateful_set):
             return
+        if where in self._being_made:
+            return
         revision = self._revision(stateful_set)
         there = {pod.name: pod for pod in self._offspring.of(stateful_set.uid)}
         wanted = {f"{stateful_set.name}-{number}": number for number in range(stateful_set.replicas)}
@@ -52,15 +63,33 @@ class StatefulSetController:
             outdated = pod.labels.get(_REVISION) != revision
             if pod.deleting_since is None and (name not in wanted or outdated or pod.terminal):
                 pods.delete(self._store, pod, pod.spec.grace_seconds)
-        owner = Owner("StatefulSet", stateful_set.name, stateful_set.uid, "apps/v1", block_deletion=True)
-        for name, number in wanted.items():
-            if name in there:
-                continue
-            self._claim_storage(stateful_set, number)
-            template = _template(stateful_set, number, revision)
-            if not self._maker.make(name, stateful_set.namespace, template, owner):
+        missing = [number for name, number in wanted.items() if name not in there]
+        if missing:
+            self._make(stateful_set, missing, revision)
+
+    def _make(self, stateful_set: StatefulSet, numbers: list[int], revision: str) -> None:
+        where = address_of(stateful_set)
+        if self._slow is None:
+            if not all(self._make_one(stateful_set, number, revision) for number in numbers):
                 self._queue.add(where, after=self._maker.retry_after)
-                return
+            return
+        left = iter(numbers)
+        self._being_made.add(where)
+        self._slow.run(
+            len(numbers),
+            lambda: self._make_one(stateful_set, next(left), revision),
+            partial(self._made, where),
+        )
+
+    def _made(self, where: Address, well: bool) -> None:  # noqa: FBT001 (what is called back with)
+        self._being_made.discard(where)
+        self._queue.add(where, after=None if well else self._maker.retry_after)
+
+    def _make_one(self, stateful_set: StatefulSet, number: int, revision: str) -> bool:
+        owner = Owner("StatefulSet", stateful_set.name, stateful_set.uid, "apps/v1", block_deletion=True)
+        self._claim_storage(stateful_set, number)
+        template, name = _template(stateful_set, number, revision), f"{stateful_set.name}-{number}"
+        return self._maker.make(name, stateful_set.namespace, template, owner) is not None
 
     def _claim_storage(self, stateful_set: StatefulSet, number: int) -> None:
         """Make the claims of a pod that are not there yet. They stay when it goes."""

@@ -15,6 +15,7 @@ from treenail.adapters.fake.cluster.offspring import Offspring
 from treenail.adapters.fake.cluster.replica_sets import DeploymentController, ReplicaSetController
 from treenail.adapters.fake.cluster.scheduler import Scheduler
 from treenail.adapters.fake.cluster.settings import ClusterFaults
+from treenail.adapters.fake.cluster.slow_start import SlowStart
 from treenail.adapters.fake.cluster.stateful_sets import StatefulSetController
 from treenail.adapters.fake.cluster.storage import Storage
 
@@ -27,8 +28,10 @@ def run_workloads(
     maker = PodMaker(plane, server, faults)
     census = Census(plane.store, accounts)
     DeploymentController(plane)
-    ReplicaSetController(plane, offspring, maker)
-    StatefulSetController(plane, offspring, maker)
+    writes = plane.settings.pod_writes
+    slow = SlowStart(plane, writes) if writes is not None else None
+    ReplicaSetController(plane, offspring, maker, slow)
+    StatefulSetController(plane, offspring, maker, slow)
     DaemonSetController(plane, accounts, offspring, maker, census)
     Scheduler(plane, accounts, Storage(plane), census)
     GarbageCollector(plane)

@@ -77,6 +77,19 @@ def test_pods_are_made_no_faster_than_the_controller_manager_writes() -> None:
     assert len(rig.cluster.pods()) == 200
 
 
+def test_pods_of_stateful_sets_are_made_at_the_same_pace_and_share_it() -> None:
+    rig = Rig(settings=ClusterSettings(pod_writes=20))
+    rig.cluster.apply(a_deployment("web", 200), a_stateful_set("db", 200, parallel=True))
+
+    rig.run(5)
+    there = [pod.name.split("-")[0] for pod in rig.cluster.pods()]
+    rig.run(20)
+
+    assert 100 <= len(there) <= 150
+    assert 40 <= there.count("db") <= 80
+    assert len(rig.cluster.pods()) == 400
+
+
 def test_one_that_is_scaled_up_while_its_pods_are_made_gets_the_rest_after_them() -> None:
     rig = Rig(settings=ClusterSettings(pod_writes=20))
     rig.cluster.apply(a_deployment("web", 60))
