@@ -30,6 +30,7 @@ class PodEventPublisher:
         if claim.generation is Generation.V1ALPHA5:
             self._tell_emptiness(name, claim, node, now)
         elif moved and (not first or claim.last_pod_event_at is None):
+            self._model.pod_events.note(name, now)
             self._recorder.tell(PodsMoved(claim=claim, node=node.name, at=now, empty=False))
 
     def _kept_out(self, view: NodeView) -> bool:

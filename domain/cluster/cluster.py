@@ -21,7 +21,7 @@ from treenail.domain.cluster.cluster_facts import (
     kind_of,
     says_the_same,
 )
-from treenail.domain.cluster.emptiness import is_empty
+from treenail.domain.cluster.emptiness import PodEvents, is_empty
 from treenail.domain.cluster.expected_pods import ExpectedPods
 from treenail.domain.cluster.first_sight import FirstSight
 from treenail.domain.cluster.inventory import Inventory
@@ -66,6 +66,7 @@ class ClusterModel:
         self.expected = ExpectedPods(self.objects, self.promises)
         self._sight = FirstSight()
         self.recent = RecentChanges()
+        self.pod_events = PodEvents()
 
     # --- facts
 
@@ -361,6 +362,7 @@ class ClusterModel:
     def _view_gone(self, name: str) -> None:
         self._upkeep.end_at(name)
         self.marks.forget(name)
+        self.pod_events.forget(name)
         self.capacity.forget_node(name)
         self._recorder.changes.views[name] = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -83,6 +83,31 @@ def empty_since(view: NodeView) -> datetime | None:
     if claim.generation is Generation.V1ALPHA5:
         return read_instant(node.annotations.get(labels.EMPTY_SINCE, ""))
     return claim.last_pod_event_at or claim.since(INITIALIZED)
+
+
+class PodEvents:
+    """When pods last came to nodes and left them, as was heard. Mutable.
+
+    Claims say so seconds later, in a large cluster a minute: decisions need not wait for that.
+    """
+
+    def __init__(self) -> None:
+        self._at: dict[str, datetime] = {}
+
+    def note(self, claim: str, at: datetime) -> None:
+        """Take in that a pod came to the node of a claim or left it."""
+        self._at[claim] = at
+
+    def forget(self, claim: str) -> None:
+        """Forget a claim that is gone."""
+        self._at.pop(claim, None)
+
+    def on(self, claim: NodeClaim) -> NodeClaim:
+        """Return a claim with the time of the last event, also where it does not say so yet."""
+        heard, said = self._at.get(claim.name), claim.last_pod_event_at
+        if heard is None or (said is not None and said >= heard):
+            return claim
+        return replace(claim, last_pod_event_at=heard)
 
 
 class PodEventBook:

@@ -61,6 +61,7 @@ def consolidation_candidates(
     events: dict[str, str] = {}
     for view in model.objects.views():
         claim, pool = view.claim, model.objects.pools.get(view.pool)
+        claim = model.pod_events.on(claim) if claim is not None else None
         load = model.loads.of(view, now)
         why = _not_disruptable(model, view, pool, load, now)
         if why is None and claim is not None and pool is not None:

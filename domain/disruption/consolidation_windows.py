@@ -39,7 +39,7 @@ def not_receiving(model: ClusterModel, now: datetime) -> frozenset[str]:
             within.append(claim.name)
         if claim.generation is Generation.V1ALPHA5:
             continue
-        at = consolidatable_at(claim, model.objects.pools.get(claim.pool))
+        at = consolidatable_at(model.pod_events.on(claim), model.objects.pools.get(claim.pool))
         if at is not None and at > now:
             within.append(claim.name)
     return frozenset(within)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -129,6 +130,20 @@ def test_a_pass_looks_at_the_nodes_that_may_go_with_their_pods_to_be_placed() ->
     (taken,) = stage.selector.of(SnapshotTaken)
     assert [pod.uid for pod in taken.snapshot.pods] == ["p1", "p2"]
     assert stage.postponed() == []
+
+
+def test_a_node_that_a_pod_just_left_takes_no_others_though_its_claim_does_not_say_so_yet() -> None:
+    stage = Consolidated()
+    patient = replace(pool().disruption, consolidate_after=timedelta(minutes=1))
+    stage.see(replace(pool(disruption=patient), resource_version=3), bound_pod("p3", "node-c2"))
+    stage.run(60)
+
+    stage.lose(Kind.POD, "p3")
+    stage.want()
+
+    (found,) = stage.passes()
+    assert [one.name for one in found.candidates] == ["c1"]
+    assert found.not_receiving == {"c2"}
 
 
 def test_before_all_of_the_cluster_is_known_no_pass_is_made() -> None:

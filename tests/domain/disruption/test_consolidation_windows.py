@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import START, at
-from tests.domain.disruption.consolidating import AT_ONCE, its_claim, its_node, known, pool
+from tests.domain.disruption.consolidating import AT_ONCE, its_claim, its_node, its_pod, known, pool
+from treenail.domain.disruption.consolidation_candidates import consolidation_candidates
 from treenail.domain.disruption.consolidation_windows import (
     consolidatable_at,
     not_receiving,
@@ -85,6 +86,36 @@ def test_nodes_receive_no_running_pods_within_their_window_or_before_they_are_in
 
     assert not_receiving(model, at(60)) == {"c2", "c4"}
     assert not_receiving(model, at(110)) == {"c4"}
+
+
+@pytest.mark.parametrize("said", [None, 5.0, 29.0])
+def test_a_pod_event_counts_before_its_claim_says_so(said: float | None) -> None:
+    model = known(PATIENT, in_use(last_event=said), its_node(), its_pod())
+
+    model.pod_events.note("c1", at(30))
+
+    for seconds, within in ((89, True), (90, False)):
+        going = consolidation_candidates(model, at(seconds)).candidates
+        assert [one.name for one in going] == ([] if within else ["c1"])
+        assert not_receiving(model, at(seconds)) == ({"c1"} if within else frozenset())
+
+
+def test_an_event_that_a_claim_tells_of_counts_where_none_was_heard_since() -> None:
+    model = known(PATIENT, in_use(last_event=40), its_node(), its_pod())
+
+    model.pod_events.note("c1", at(30))
+
+    assert not_receiving(model, at(99)) == {"c1"}
+    assert not_receiving(model, at(100)) == frozenset()
+
+
+def test_the_events_of_a_claim_that_is_gone_are_forgotten() -> None:
+    model = known(PATIENT, in_use(), its_node())
+    model.pod_events.note("c1", at(30))
+
+    model.drop_claim("c1")
+
+    assert model.pod_events.on(in_use()) == in_use()
 
 
 @given(st.integers(0, 200), st.one_of(st.none(), st.integers(0, 200)), st.booleans())
