@@ -26,6 +26,10 @@ scrape_configs:
 """
 
 
+# Labels of which queries ask for a value by name.
+ASKED_FOR = {"phase": "pack", "decision": "approved"}
+
+
 class Exposing(BaseHTTPRequestHandler):
     """Serves every metric that is declared; each scrape finds each of them risen."""
 
@@ -44,7 +48,7 @@ class Exposing(BaseHTTPRequestHandler):
 
 
 def write(registry: MetricRegistry, metric: Metric) -> None:
-    labels = dict.fromkeys(metric.labels, "pack" if "phase" in metric.labels else "some")
+    labels = {label: ASKED_FOR.get(label, "some") for label in metric.labels}
     match metric.kind:
         case MetricKind.COUNTER:
             registry.count(metric.name, 1, labels)
