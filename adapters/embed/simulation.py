@@ -20,7 +20,8 @@ from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.kwok.generic_types import generic_types
 from treenail.adapters.solver.inline import InlineSolver
 from treenail.domain.cluster.cluster import ClusterModel
-from treenail.domain.cluster.cluster_facts import Resynced
+from treenail.domain.cluster.cluster_facts import ClusterObject, Resynced
+from treenail.domain.cluster.planning import Snapshot
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import NodeClass
@@ -166,9 +167,7 @@ class Simulation:
 
     def decide(self) -> None:
         """Build the problem and solve it; what would help those it refuses is left to `advise`."""
-        model = ClusterModel(promise_lasts=timedelta(seconds=20))
-        model.learn(Resynced(revision=1, objects=self._cluster.objects()), _NOW)
-        snapshot = model.snapshot(_NOW)
+        snapshot = self._snapshot(self._cluster.objects())
         offers = tuple(
             offer
             for pool in snapshot.pools
@@ -182,6 +181,11 @@ class Simulation:
         )
         self._problem = snapshot.problem(offers, self._settings)
         self.plan = InlineSolver().solve(self._problem)
+
+    def _snapshot(self, objects: tuple[ClusterObject, ...]) -> Snapshot:
+        model = ClusterModel(promise_lasts=timedelta(seconds=20))
+        model.learn(Resynced(revision=1, objects=objects), _NOW)
+        return model.snapshot(_NOW)
 
     def advise(self) -> None:
         """Complete the plan with what would help those it refuses."""
