@@ -63,9 +63,10 @@ ConsolidatorInbox: TypeAlias = (
 class Consolidator(DomainActor[ConsolidatorInbox]):
     """Ask for a consolidation plan of the whole cluster every ten seconds, and propose its moves in order.
 
-    While nothing has changed since a plan without moves, nothing is planned. A plan gives way to a decision
-    on pods; it is asked for again after 10 s, 20 and 40, and then only urgent decisions end it. Owns what was
-    proposed lately. Tells the cluster state `ConsolidationWanted` and `DisruptionProposed`.
+    While nothing has changed since a plan without moves that may be proposed, nothing is planned. A plan
+    gives way to a decision on pods; it is asked for again after 10 s, 20 and 40, and then only urgent
+    decisions end it. Owns what was proposed lately. Tells the cluster state `ConsolidationWanted` and
+    `DisruptionProposed`.
     """
 
     def __init__(
@@ -135,11 +136,11 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
         self._count_unworthy(found.plan)
         proposed = self._propose(found, found.plan)
         now = self._timers.now()
-        if not found.plan.moves or not self._acting:
-            self._fruitless = found.consolidation.state, now + _FRUITLESS_LASTS
-        due = None if proposed else self._proposed.next_due(now)
-        wait = 0.0 if due is None else (due - now).total_seconds()
-        self._look_after(min(max(_LOOK_SECONDS, wait), _LONGEST_PAUSE))
+        if not proposed:
+            due = self._proposed.next_due(now) if found.plan.moves and self._acting else None
+            until = now + _FRUITLESS_LASTS
+            self._fruitless = found.consolidation.state, until if due is None else min(due, until)
+        self._look_after(_LOOK_SECONDS)
 
     def _report(self, consolidation: Consolidation) -> None:
         """Tell which nodes may be consolidated at all, why others may not, and what pools cost."""

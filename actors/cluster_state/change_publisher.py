@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from treenail.actors.cluster_state.node_publisher import NodePublisher
@@ -25,6 +26,8 @@ class ChangePublisher:
         subscribers: Subscribers,
         launch_backoff: LaunchBackoff,
         telemetry: Telemetry,
+        *,
+        incomplete: Callable[[str], bool],
     ) -> None:
         self._model = model
         self._subscribers = subscribers
@@ -36,6 +39,7 @@ class ChangePublisher:
             early_binder=subscribers.early_binder,
             disruptor=subscribers.disruptor,
             recorder=subscribers.recorder,
+            incomplete=incomplete,
         )
         self._waiting: dict[str, None] = {}
         # Pods that run, and have a place elsewhere for when their node goes.

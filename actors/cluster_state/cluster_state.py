@@ -144,7 +144,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._others = OtherControllers()
         self._recorder = DecisionRecorder(runtime.telemetry)
         self._expected_recorder = ExpectedRecorder(model, runtime.telemetry)
-        self._publisher = ChangePublisher(model, subscribers, self._launch_backoff, runtime.telemetry)
+        self._publisher = ChangePublisher(
+            model, subscribers, self._launch_backoff, runtime.telemetry, incomplete=self._moves.incomplete
+        )
         self._judge = ProposalJudge(
             model,
             arbiter=subscribers.arbiter,
@@ -355,10 +357,10 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if not decided.removed:
             self._recorder.measure(decided, self._model)
         self._expected_recorder.begin(decided, now)
+        self._moves.begin(decided, committed, orders, now)
         # Promises are sent before the plan: no actor may get a plan whose pods still seem to wait.
         self._tell(self._model.take_changes(), now)
         self._slices.planned(decided, committed, now)
-        self._moves.begin(decided, committed, orders, now)
         self._subscribers.launcher.tell(committed)
         self._subscribers.pod_watcher.tell(committed)
         self._pass_on(orders)

@@ -102,6 +102,10 @@ class ConsolidationMoves:
         share = decided.saves / len(decided.plan.claims)
         return replace(decided, origins=self.history.origins(removed, share, now))
 
+    def incomplete(self, decision: str) -> bool:
+        """Return whether a decision is a move that still waits for replacements."""
+        return self._moves.incomplete(decision)
+
     def begin(
         self, decided: PlanDecided, committed: PlanCommitted, orders: Iterable[DisruptNodes], now: datetime
     ) -> None:
@@ -127,7 +131,10 @@ class ConsolidationMoves:
             self._runtime.telemetry.record(made_span(move, saved, now))
 
     def follow(self, changed: Iterable[str], now: datetime) -> tuple[DisruptNodes, ...]:
-        """Take back the moves that do not work out; return orders to give back what was bought for them."""
+        """Take back the moves that do not work out; return orders to give back what was bought for them.
+
+        Nodes of moves whose replacements are all in use are told of again: they may go now.
+        """
         names = tuple(changed)
         for move, nodes, why in tuple(self._moves.withdrawn(names)):
             of_move = decision_labels(Cause.UNDERUTILIZED, len(move.nodes), bought=len(move.claims))
@@ -146,6 +153,9 @@ class ConsolidationMoves:
             self._consolidator.tell(withdrawn)
             self._runtime.telemetry.count(metrics.DISRUPTION_QUEUE_FAILURES.name, **of_move)
             self._runtime.telemetry.record(withdrawn_span(move, nodes, why, now))
+        for move in tuple(self._moves.completed(names)):
+            for name in move.nodes:
+                self._model.note_view(name)
         self._tell_made(names, now)
         unneeded = self._moves.unneeded(names)
         for one in unneeded:

@@ -20,7 +20,8 @@ class NodePublisher:
     """Sends the state of each node to all `hearers`, and what follows from it to its pool's disruptor.
 
     Pods come and go on nodes that stay, and most of that concerns nobody: what was told last is not told
-    again. An `early_binder` hears of the pods that wait for a node's machine as well.
+    again. An `early_binder` hears of the pods that wait for a node's machine as well. While a decision is
+    `incomplete`, no node goes for places that it gave, ready as they may be.
     """
 
     def __init__(
@@ -31,8 +32,10 @@ class NodePublisher:
         early_binder: Ref[NodeChanged] | None,
         disruptor: Callable[[str], Ref[DisruptorHears]],
         recorder: Ref[PodsMoved],
+        incomplete: Callable[[str], bool],
     ) -> None:
         self._model = model
+        self._incomplete = incomplete
         self._hearers = hearers
         self._early_binder = early_binder
         self._candidates = CandidatePublisher(model, disruptor)
@@ -62,6 +65,7 @@ class NodePublisher:
         going = view is not None and self._model.marks.going(view)
         pods = self._model.objects.pods_on(name) if going else ()
         promises = [promise for p in pods if (promise := self._model.promises.of(p.uid)) is not None]
+        waits = view is not None and self._model.marks.awaits_places(view)
         pool, node_class = self._model.objects.launches_from(view) if view is not None else (None, None)
         return NodeChanged(
             name=name,
@@ -70,7 +74,11 @@ class NodePublisher:
             pods=pods,
             decisions=tuple(sorted({promise.decision for promise in promises})),
             volumes=self._model.objects.storage.volumes_of(pods),
-            places={promise.pod: self._model.objects.ready(promise.target) for promise in promises},
+            places={
+                promise.pod: self._model.objects.ready(promise.target)
+                and not (waits and self._incomplete(promise.decision))
+                for promise in promises
+            },
             pool=pool,
             node_class=node_class,
             left_alone=self._model.objects.left_alone(view) if view is not None else None,

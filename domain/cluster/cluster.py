@@ -386,6 +386,10 @@ class ClusterModel:
         self._upkeep.end_at(name)
         self._recorder.view(name)
 
+    def note_view(self, name: str) -> None:
+        """Have a view told of again, as what is told of it depends on more than itself."""
+        self._recorder.view(name)
+
     def mark_instance_ending(self, name: str) -> bool:
         """Note that EC2 ends a view's instance: all its pods need other places. Return whether it is news."""
         news = name not in self.marks.instance_ending

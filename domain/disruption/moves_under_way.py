@@ -46,6 +46,8 @@ class MovesUnderWay:
         self._model = model
         self._moves: dict[str, MoveUnderWay] = {}
         self._by_view: dict[str, dict[str, None]] = {}
+        # The moves whose replacements are not all in use yet, by decision.
+        self._incomplete: dict[str, None] = {}
         # Claims of withdrawn moves, which nothing may need any more.
         self._left_over: dict[str, None] = {}
 
@@ -71,11 +73,29 @@ class MovesUnderWay:
             terms=terms,
         )
         self._moves[decided.decision.id] = move
+        if claims:
+            self._incomplete[decided.decision.id] = None
         for name in (*move.nodes, *(name for name, _ in claims)):
             self._by_view.setdefault(name, {})[decided.decision.id] = None
 
     def __len__(self) -> int:
         return len(self._moves)
+
+    def incomplete(self, decision: str) -> bool:
+        """Return whether a move still waits for replacements. None of its nodes goes before all are in use.
+
+        If some went earlier, their pods could be bound to what was bought for others. Were the move withdrawn
+        then, most nodes would stay, beside replacements that are in use.
+        """
+        return decision in self._incomplete
+
+    def completed(self, changed: Iterable[str]) -> Iterator[MoveUnderWay]:
+        """Yield, where these views changed, the moves whose last replacement came into use by that."""
+        for key in self._touched(changed):
+            move = self._moves[key]
+            if key in self._incomplete and all(self._serves(name) for name, _ in move.claims):
+                del self._incomplete[key]
+                yield move
 
     def withdrawn(self, changed: Iterable[str]) -> Iterator[tuple[MoveUnderWay, tuple[str, ...], str]]:
         """Yield, where these views changed, moves with the nodes that are to stay, and why; forget them.
@@ -130,6 +150,10 @@ class MovesUnderWay:
         view = self._model.objects.view(name)
         return view is not None and not view.ending and name in self._model.marks.for_disruption
 
+    def _serves(self, name: str) -> bool:
+        """Return whether pods can be bound to a claim's node, or nobody waits for that any more."""
+        return self._model.objects.ready(name) or not self._model.promises.at(name)
+
     def _problem(self, move: MoveUnderWay, nodes: Iterable[str]) -> str | None:
         pods = (pod for name in nodes for pod in self._model.objects.pods_on(name))
         if any(pod.reschedulable and self._model.promises.of(pod.uid) is None for pod in pods):
@@ -147,6 +171,7 @@ class MovesUnderWay:
 
     def _forget(self, key: str) -> None:
         move = self._moves.pop(key)
+        self._incomplete.pop(key, None)
         for name in (*move.nodes, *(name for name, _ in move.claims)):
             of_view = self._by_view[name]
             of_view.pop(key, None)

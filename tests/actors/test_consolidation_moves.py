@@ -111,6 +111,11 @@ class Consolidated(Knowing):
     def withdrawn(self) -> list[tuple[str, ...]]:
         return [one.names for one in self.termination.of(MoveWithdrawn)]
 
+    def places(self) -> dict[str, list[bool]]:
+        """Return what was told last of each node that goes: which places of its pods are ready."""
+        told = {one.name: list(one.places.values()) for one in self.termination.of(NodeChanged) if one.going}
+        return {name: told[name] for name in sorted(told)}
+
     def going(self, name: str) -> bool:
         """Return whether who ends nodes was told last that this one goes."""
         return [one for one in self.termination.of(NodeChanged) if one.name == name][-1].going
@@ -311,3 +316,22 @@ def test_a_return_may_cost_as_much_more_as_was_said_and_no_more() -> None:
 
         assert stage.withdrawn() == withdrawn
         assert [one.bought for one in stage.consolidator.of(MoveWithdrawn)] == [1 for _ in withdrawn]
+
+
+def test_no_node_of_a_move_goes_before_all_its_replacements_are_in_use() -> None:
+    stage = Consolidated()
+    snapshot = stage.model.snapshot(START, movable=("c1", "c2"))
+    planned = decided(snapshot, planned_claim("p1"), planned_claim("p2"), name="pass-0")
+    stage.allow(planned, "c1", "c2")
+    first, second = stage.launcher.of(PlanCommitted)[-1].claims
+
+    def ready(claim: NodeClaim) -> None:
+        one = view(claim.name)
+        made = replace(claim_of(one), annotations=claim.annotations, resource_version=9)
+        stage.see(made, node_of(one))
+
+    ready(first)
+    assert stage.places() == {"c1": [False], "c2": [False]}
+
+    ready(second)
+    assert stage.places() == {"c1": [True], "c2": [True]}

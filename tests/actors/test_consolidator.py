@@ -215,30 +215,38 @@ def test_the_number_of_a_move_is_that_of_its_plan_also_where_earlier_ones_may_no
     assert proposal.planned.decision.id == "pass2-1"
 
 
-def test_where_no_move_may_be_proposed_the_next_pass_waits_until_one_may_and_five_minutes_at_most() -> None:
+@pytest.mark.parametrize(("refusals", "until"), [(4, 80), (8, 300)])
+def test_a_state_none_of_whose_moves_may_be_proposed_is_named_until_one_may_and_five_minutes_at_most(
+    refusals: int, until: float
+) -> None:
     stage = Consolidating()
     stage.asked()
-    for _ in range(4):
+    for _ in range(refusals):
         stage.refuse(FIRST)
     stage.answer(FIRST)
-    assert stage.waited() == 80
+    began = stage.seconds
 
-    for _ in range(4):
-        stage.refuse(FIRST)
-    stage.answer(FIRST)
-    assert stage.waited() == 300
+    named = []
+    while stage.seconds - began < until + 10:
+        named.append((stage.asked().fruitless, stage.times[-1] - began))
+        stage.postpone()
+
+    assert [at for _, at in named][:3] == [10, 20, 30]
+    assert {state for state, at in named if at < until} == {"s1"}
+    assert {state for state, at in named if at >= until} == {None}
     assert stage.proposed() == []
 
 
-def test_while_what_becomes_of_a_proposal_is_not_known_the_next_pass_but_one_waits_for_that() -> None:
+def test_while_what_becomes_of_a_proposal_is_not_known_its_state_is_not_planned_again() -> None:
     stage = Consolidating()
     stage.asked()
     stage.answer(FIRST)
-    assert stage.waited() == 10
+    assert stage.asked().fruitless is None
 
     stage.answer(FIRST)
 
-    assert stage.waited() == 50
+    assert stage.waited() == 10
+    assert stage.cluster.of(ConsolidationWanted)[-1].fruitless == "s1"
 
 
 # --- plan mode

@@ -34,7 +34,12 @@ def test_whether_a_node_is_empty_is_told_all_the_same() -> None:
 def test_a_node_that_comes_back_as_it_was_is_news() -> None:
     stage = Knowing()
     teller = NodePublisher(
-        stage.model, (hears := Probe(),), early_binder=None, disruptor=lambda _: Probe(), recorder=Probe()
+        stage.model,
+        (hears := Probe(),),
+        early_binder=None,
+        disruptor=lambda _: Probe(),
+        recorder=Probe(),
+        incomplete=lambda _: False,
     )
 
     for _ in range(2):
@@ -51,7 +56,12 @@ def test_who_binds_early_hears_of_pods_that_wait_for_a_machine_and_nobody_else_d
     stage = Knowing(claim("c1", provider_id="aws:///zone/i-1"))
     hears, early = Probe(), Probe()
     teller = NodePublisher(
-        stage.model, (hears,), early_binder=early, disruptor=lambda _: Probe(), recorder=Probe()
+        stage.model,
+        (hears,),
+        early_binder=early,
+        disruptor=lambda _: Probe(),
+        recorder=Probe(),
+        incomplete=lambda _: False,
     )
     teller.tell("c1", START)
 

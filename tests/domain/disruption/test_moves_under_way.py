@@ -40,6 +40,12 @@ def costing(name: str, price: float | None, *, launched: bool = True) -> NodeCla
     return claim(name, version=3, provider_id=f"aws:///a/i-{name}", room=room, annotations=said)
 
 
+def in_use(name: str) -> tuple[ClusterObject, ...]:
+    """Return a claim and its node, which is ready."""
+    one = view(name)
+    return replace(claim_of(one), resource_version=8), node_of(one)
+
+
 class Moving:
     """A move of the nodes c1 and c2, with a pod each: p1 goes to c9, p2 to a new claim for 0.10 $/h.
 
@@ -85,6 +91,10 @@ class Moving:
     def made(self, *changed: str) -> list[float]:
         """Return what the moves save that are made by now, $/h."""
         return [saved for _, saved in self.moves.made(changed or ALL)]
+
+    def completed(self, *changed: str) -> list[tuple[str, ...]]:
+        """Return the nodes of the moves whose last replacement came into use."""
+        return [move.nodes for move in self.moves.completed(changed or ALL)]
 
     def end(self, *names: str) -> None:
         """Let nodes and their claims be gone."""
@@ -295,6 +305,40 @@ def test_a_claim_that_is_gone_is_not_given_back() -> None:
     moving.model.drop_claim("new")
 
     assert moving.unneeded() == []
+
+
+# --- moves that wait for replacements
+
+
+def test_a_move_is_incomplete_until_all_its_replacements_are_in_use() -> None:
+    moving = Moving()
+    assert moving.moves.incomplete("pass-0")
+    moving.see(costing("new", 0.1))
+    assert moving.completed() == []
+
+    moving.see(*in_use("new"))
+
+    assert moving.completed("c9") == []
+    assert moving.completed("new") == [("c1", "c2")]
+    assert not moving.moves.incomplete("pass-0")
+    assert moving.completed() == []
+
+
+def test_a_replacement_that_no_pod_waits_for_any_more_does_not_hold_the_move_up() -> None:
+    moving = Moving()
+
+    moving.model.promises.end_all("new")
+
+    assert moving.completed("new") == [("c1", "c2")]
+
+
+def test_a_move_that_buys_nothing_and_one_that_is_withdrawn_wait_for_nothing() -> None:
+    assert not Moving(buys=False).moves.incomplete("pass-0")
+    moving = Moving()
+
+    moving.withdraw()
+
+    assert not moving.moves.incomplete("pass-0")
 
 
 # --- moves that are made

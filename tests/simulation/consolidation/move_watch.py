@@ -8,9 +8,12 @@ from datetime import timedelta
 from math import fsum
 from typing import Final
 
+from treenail.actors.runtime.world import Process
+from treenail.actors.termination_actor.termination_actor import TerminationActor
 from treenail.adapters.api.workloads import ReplicaSet
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.cluster.objects import Change
+from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.disruption.disruption import allowed_disruptions
 from treenail.domain.model import labels
@@ -24,8 +27,6 @@ SIX_HOURS: Final = 6 * 3600.0
 VOLUNTARY: Final = ("empty", "underutilized", "drifted")
 # Calls under way may still be answered by a state that was so long ago.
 _LATE_SECONDS: Final = 5.0
-# So long after a pod was bound the eviction of another one, whose room that was, may be on its way yet.
-_UNDER_WAY_SECONDS: Final = 0.05
 _CENT: Final = 1e-6
 
 
@@ -105,18 +106,21 @@ class MoveWatch:
         self._gone: set[str] = set()
         self._read = 0
         self._lost: deque[tuple[float, str]] = deque(maxlen=100)
-        self._bound_at = 0.0
+        # By node, the pods that the actor which evicts them knows to have ready places; by pod, when it heard
+        # that it has none any more.
+        self._placed: dict[str, frozenset[str]] = {}
+        self._place_lost: dict[str, float] = {}
+        self._tapped: Process | None = None
         rehearsal.cluster.on_change(self._note)
 
     def _note(self, change: Change) -> None:
         before, after = change.before, change.after
+        self._listen()
         self._count(change)
         if isinstance(after, NodeClaim):
             if after.node_name:
                 self._claim_of[after.node_name] = after.name
             self.lineage.note(after, self._rehearsal.seconds, self._claim_of, self._given_up())
-        elif isinstance(after, Pod) and after.node_name and isinstance(before, Pod) and not before.node_name:
-            self._bound_at = self._rehearsal.seconds
         elif isinstance(before, Pod) and before.node_name and before.active:
             # Without a grace period it is gone at once.
             if after is None or (isinstance(after, Pod) and after.deleting_since is not None):
@@ -150,9 +154,33 @@ class MoveWatch:
         self.young += lived < timedelta(minutes=1)
         watched = timedelta(seconds=self._rehearsal.seconds - self.since)
         self.again += self._rehearsal.world.now() - pod.created_at < watched
-        under_way = self._rehearsal.seconds - self._bound_at < _UNDER_WAY_SECONDS
-        if not under_way and not self._has_place(model, pod) and not self._room(model, pod):
+        if not self._under_way(pod) and not self._has_place(model, pod) and not self._room(model, pod):
             self._fail(f"{pod.key} was evicted from {pod.node_name} without a place to go", self.homeless)
+
+    def _listen(self) -> None:
+        """Hear what the controller tells the actor that evicts pods, also after a restart."""
+        process = self._rehearsal.process
+        if process is not self._tapped:
+            self._tapped = process
+            self._placed.clear()
+            process.taps.append(self._hear)
+
+    def _hear(self, actor: object, message: object) -> None:
+        if not (isinstance(actor, TerminationActor) and isinstance(message, NodeChanged)):
+            return
+        placed = frozenset(uid for uid, ready in message.places.items() if ready)
+        for uid in self._placed.get(message.name, frozenset()) - placed:
+            self._place_lost[uid] = self._rehearsal.seconds
+        self._placed[message.name] = placed
+
+    def _under_way(self, pod: Pod) -> bool:
+        """Return whether its eviction was sent before the controller heard that its place was taken.
+
+        A call arrives that much later than it is sent. Whoever took the place was bound in between.
+        """
+        heard = self._place_lost.get(pod.uid)
+        longest = self._rehearsal.conditions.cluster.latency[1]
+        return heard is not None and self._rehearsal.seconds - heard <= longest
 
     def _surplus(self, pod: Pod) -> bool:
         """Return whether its owner has more pods than it should, so that it may be who deletes it."""
