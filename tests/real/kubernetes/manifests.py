@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.real.kubernetes.storage import storage_manifest
-from treenail.adapters.api.workloads import ApiObject
+from treenail.adapters.api.workloads import ApiObject, ReplicaSet, Replicated, StatefulSet
 from treenail.adapters.api.written.nodes import node_manifest
 from treenail.adapters.api.written.parts import Tree
 from treenail.adapters.api.written.pods import pod_manifest
@@ -15,6 +15,8 @@ from treenail.adapters.kubernetes.resources import (
     POD,
     POD_DISRUPTION_BUDGET,
     PROVISIONER,
+    REPLICA_SET,
+    STATEFUL_SET,
     Resource,
 )
 from treenail.domain.model.namespaces import Namespace
@@ -43,6 +45,11 @@ def manifest_of(thing: ApiObject) -> tuple[Resource, Tree]:
             return EC2_NODE_CLASS, _node_class(thing)
         case PodDisruptionBudget():
             return POD_DISRUPTION_BUDGET, _budget(thing)
+        case ReplicaSet():
+            return REPLICA_SET, _workload(thing)
+        case StatefulSet():
+            policy = "Parallel" if thing.parallel else "OrderedReady"
+            return STATEFUL_SET, _workload(thing, serviceName=thing.name, podManagementPolicy=policy)
         case Namespace() | PersistentVolume() | PersistentVolumeClaim() | StorageClass() | CSINode():
             return storage_manifest(thing)
         case _:
@@ -52,6 +59,20 @@ def manifest_of(thing: ApiObject) -> tuple[Resource, Tree]:
 def _new(tree: Tree) -> Tree:
     given = ("uid", "resourceVersion", "creationTimestamp", "deletionTimestamp")
     return {**tree, "metadata": {k: v for k, v in tree["metadata"].items() if k not in given}}
+
+
+def _workload(thing: Replicated, **more: str) -> Tree:
+    labels = dict(thing.selector.match_labels)
+    pods = {"containers": [{"name": "c", "image": "example.com/app"}]}
+    return {
+        "metadata": {"name": thing.name, "annotations": dict(thing.annotations)},
+        "spec": {
+            "replicas": thing.replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pods},
+            **more,
+        },
+    }
 
 
 def _pod(pod: Pod) -> Tree:

@@ -24,7 +24,15 @@ from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.lease import LEASE, KubernetesLease
 from treenail.adapters.kubernetes.reader import KubernetesReader
-from treenail.adapters.kubernetes.resources import NAMESPACE, NODE, POD, RESOURCES, WATCHED, Resource
+from treenail.adapters.kubernetes.resources import (
+    NAMESPACE,
+    NODE,
+    POD,
+    RESOURCES,
+    WATCHED,
+    WORKLOADS,
+    Resource,
+)
 from treenail.adapters.kubernetes.writer import KubernetesWriter
 from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.runtime.dice import SystemDice
@@ -157,6 +165,7 @@ class RealSubject:
             self._key(r, item): item["metadata"]["resourceVersion"]
             for r in WATCHED
             for item in self._items(r)
+            if r not in WORKLOADS or item["spec"].get("replicas") != 0  # of others nothing is told
         }
         self._watched.await_told(there)
 
@@ -179,7 +188,7 @@ class RealSubject:
     def _key(self, resource: Resource, item: Tree) -> tuple[str, str]:
         name: str = item["metadata"]["name"]
         match resource.kind:
-            case "Pod" | "DaemonSet":
+            case "Pod" | "DaemonSet" | "ReplicaSet" | "StatefulSet":
                 return resource.kind, item["metadata"]["uid"]
             case "EC2NodeClass" | "AWSNodeTemplate" | "KWOKNodeClass":
                 return Kind.NODE_CLASS, f"{resource.kind}/{name}"
