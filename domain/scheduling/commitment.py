@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.expected_pods import is_expected
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided
 from treenail.domain.cluster.promises import Promise
 from treenail.domain.model.consolidated_claims import write_origins
@@ -57,12 +58,12 @@ def _places(model: ClusterModel, held: Held, claims: tuple[NodeClaim, ...]) -> I
     }
     names = {target: place_name(view) for target, view in views.items() if view is not None}
     for pod, target in held.nominations:
-        if target in names and pod.uid in model.objects.pods:
+        if target in names and not is_expected(pod):
             yield pod, names[target]
     for planned, claim in zip(held.claims, claims, strict=True):
         name = place_name(NodeView(claim=claim))
         for pod in planned.pods:
-            if pod.uid in model.objects.pods:
+            if not is_expected(pod):
                 yield pod, name
 
 
@@ -78,7 +79,7 @@ class _Committer:
         self._origins = write_origins(decided.origins)
 
     def nominate(self, pod: Pod, target: str) -> None:
-        kept = self._expected(pod) or self._model.marks.keeps_its_place(pod)
+        kept = is_expected(pod) or self._model.marks.keeps_its_place(pod)
         there = self._model.objects.ready(target) and not kept
         self._promise(pod, target, expires_at=self._now + self._promise_lasts if there else None)
 
@@ -87,13 +88,13 @@ class _Committer:
         node_class = self._model.objects.node_classes[str(pool.node_class)]
         made = claim_for(
             held.planned,
-            (pod.uid for pod in held.pods if pod.uid in self._model.objects.pods),
+            (pod.uid for pod in held.pods if not is_expected(pod)),
             pool=pool,
             decision=self._decided.decision,
             index=held.index,
             now=self._now,
             replaces=dict.fromkeys(sorted(pod.node_name for pod in held.pods if pod.bound)),
-            expected=Resources(Counter(p.owner.uid for p in held.pods if p.owner and self._expected(p))),
+            expected=Resources(Counter(p.owner.uid for p in held.pods if p.owner and is_expected(p))),
         )
         if pool.name not in self._stamps:  # alike for all claims of a pool, and there may be a thousand
             self._stamps[pool.name] = claim_stamps(pool, node_class)
@@ -103,10 +104,6 @@ class _Committer:
             self._promise(pod, claim.name, expires_at=None)
         return claim
 
-    def _expected(self, pod: Pod) -> bool:
-        """Return whether a pod is still to be made."""
-        return pod.uid not in self._model.objects.pods
-
     def _promise(self, pod: Pod, target: str, *, expires_at: datetime | None) -> None:
         owner = pod.owner
         self._model.keep(
@@ -114,8 +111,8 @@ class _Committer:
                 like=pod,
                 target=target,
                 decision=self._decided.decision.id,
-                heir=owner.uid if owner is not None and (pod.bound or self._expected(pod)) else "",
-                expected=self._expected(pod),
+                heir=owner.uid if owner is not None and (pod.bound or is_expected(pod)) else "",
+                expected=is_expected(pod),
                 expires_at=expires_at,
             )
         )
