@@ -242,7 +242,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 self._subscribers.node_class_controller.tell(PoolsSeen(pools=(), node_classes=()))
             if starts:
                 restore_moving(self._model, lasts_until=now + self._promise_lasts)
-                restore_expected(self._model, now)
+                restore_expected(self._model, now, lasts_until=now + self._promise_lasts)
             self._synced = True
             self._others.complete(now)
             self._telemetry.gauge(metrics.CLUSTER_STATE_SYNCED.name, 1)

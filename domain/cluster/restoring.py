@@ -28,10 +28,11 @@ def restore_moving(model: ClusterModel, *, lasts_until: datetime) -> None:
                 model.keep(_promise(pod, claim, lasts_until))
 
 
-def restore_expected(model: ClusterModel, now: datetime) -> None:
+def restore_expected(model: ClusterModel, now: datetime, *, lasts_until: datetime) -> None:
     """Promise places anew on claims that were made for pods still to come: to those that came, and the rest.
 
-    Else such a claim would be taken for empty, and bought once more.
+    Else such a claim would be taken for empty, and bought once more. To those that came promises on nodes
+    that are ready last until then.
     """
     for claim in sorted(model.objects.claims.values(), key=lambda c: c.name):
         view = model.objects.view(claim.name)
@@ -45,6 +46,8 @@ def restore_expected(model: ClusterModel, now: datetime) -> None:
             came = model.expected.without_place(owner)[:places]
             to_come = min(places - len(came), model.expected.unpromised(owner, now))
             for pod in (*came, *model.expected.made_up(owner, to_come, now)):
+                if not _fits(model, pod, claim):
+                    break  # others took the room
                 model.keep(
                     Promise(
                         like=pod,
@@ -52,6 +55,7 @@ def restore_expected(model: ClusterModel, now: datetime) -> None:
                         decision=claim.annotations.get(DECISION, ""),
                         heir=owner if pod not in came else "",
                         expected=pod not in came,
+                        expires_at=lasts_until if claim.initialized and pod in came else None,
                     )
                 )
 
@@ -70,6 +74,11 @@ def _moves(model: ClusterModel, pod: Pod, claim: NodeClaim) -> bool:
     before = pod.started_at is not None and pod.started_at <= claim.created_at
     if not (elsewhere and before and pod.reschedulable) or model.promises.of(pod.uid) is not None:
         return False
+    return _fits(model, pod, claim)
+
+
+def _fits(model: ClusterModel, pod: Pod, claim: NodeClaim) -> bool:
+    """Return whether a claim has room for a pod, as far as is known what it will be."""
     existing_node = model.capacity.existing_node(claim.name)
     return not claim.launched or (existing_node is not None and pod.spec.requests.fits(existing_node.free))
 

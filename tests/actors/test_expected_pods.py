@@ -17,6 +17,7 @@ from tests.builders import (
     node_pool,
     pending_pod,
     planned_claim,
+    resources,
     view,
 )
 from treenail.domain.cluster.changes import PodChanged
@@ -248,6 +249,17 @@ def test_after_a_restart_no_places_are_kept_for_pods_that_are_wanted_no_more() -
     again = Knowing(P1, replace(WEB, wanted=2), replace(made, resource_version=5))
 
     assert _promised(again) == ["p1", "to come"]
+
+
+def test_after_a_restart_no_places_are_kept_on_a_node_that_others_filled() -> None:
+    _, made = _bought()
+    there = view(made.name, room=resources(cpu=4, pods=10))
+    claim = replace(claim_of(there), resource_version=9, annotations=made.annotations)
+    others = [replace(bound_pod(f"o{n}", there.node_name), owners=()) for n in range(4)]
+
+    again = Knowing(P1, pending_pod("p2"), WEB, claim, node_of(there), *others)
+
+    assert _promised(again) == []
 
 
 def test_who_made_no_pods_in_time_is_told() -> None:
