@@ -19,7 +19,8 @@ _PATIENCE_LEAST, _PATIENCE_MOST = timedelta(seconds=30), timedelta(minutes=5)
 # Pods are waited for this many times as long as they took to come one after the other at the slowest.
 _PATIENCE: Final = 3
 _PACE_FADES: Final = 0.9
-_AGAIN: Final = Backoff(first=60.0, longest=1800.0)
+# How long nobody asks again for pods that did not come, or for nodes that were not to be had.
+AGAIN: Final = Backoff(first=60.0, longest=1800.0)
 # Labels that tell one pod of a workload from another.
 _OWN_LABELS: Final = (
     "batch.kubernetes.io/job-completion-index",
@@ -237,7 +238,7 @@ class ExpectedPods:
                 del self._waited[owner]
                 wish.waited_since, wish.news = None, False
                 wish.given_up += 1
-                wish.not_before = now + timedelta(seconds=_AGAIN.after(wish.given_up))
+                wish.not_before = now + timedelta(seconds=AGAIN.after(wish.given_up))
                 over.append(owner)
         return tuple(over)
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final
 
 from treenail.domain.cluster.cluster import ClusterModel
-from treenail.domain.cluster.expected_pods import is_expected
+from treenail.domain.cluster.expected_pods import AGAIN, is_expected
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, Snapshot
-from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.claims import expected_pods
 from treenail.domain.model.pods import Pod
-
-_AGAIN: Final = Backoff(first=60.0, longest=1800.0)
 
 
 class ExpectedSlices:
@@ -66,7 +62,7 @@ class ExpectedSlices:
     def _refuse(self, owner: str, now: datetime) -> None:
         self._asked.pop(owner, None)
         self._refused[owner] = self._refused.get(owner, 0) + 1
-        self._due[owner] = now + timedelta(seconds=_AGAIN.after(self._refused[owner]))
+        self._due[owner] = now + timedelta(seconds=AGAIN.after(self._refused[owner]))
 
     def next_due(self) -> datetime | None:
         """Return when the next slice is to be planned, if one is."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from treenail.domain.model.labels import PROVISION_FOR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,3 +38,8 @@ class Workload:
     def told_as(self) -> str:
         """What people know it by: the object that made it, or its own kind and name."""
         return self.part_of or f"{self.kind}/{self.name}"
+
+
+def asks_for_pods_only(annotations: Mapping[str, str]) -> bool:
+    """Return whether the annotations of a workload ask for no nodes for pods that are not there yet."""
+    return annotations.get(PROVISION_FOR) == "pods"

@@ -7,7 +7,6 @@ a cluster has ten old ReplicaSets for each Deployment.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta, field
@@ -16,8 +15,7 @@ from treenail.adapters.api.interning import interned
 from treenail.adapters.api.metadata import CoreObject, ObjectMeta
 from treenail.adapters.api.model import Model
 from treenail.adapters.api.reading import Reading, Translation
-from treenail.domain.cluster.workloads import Workload
-from treenail.domain.model.labels import PROVISION_FOR
+from treenail.domain.cluster.workloads import Workload, asks_for_pods_only
 
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
@@ -198,17 +196,13 @@ def _told(
         revision=revision,
         in_turn=in_turn,
         part_of=_maker(meta),
-        for_pods_only=_for_pods_only(meta.annotations),
+        for_pods_only=asks_for_pods_only(meta.annotations),
     )
     return Translation(objects=(found,))
 
 
 def _maker(meta: ObjectMeta) -> str:
     return next((f"{o.kind}/{o.name}" for o in meta.owner_references if o.controller), "")
-
-
-def _for_pods_only(annotations: Mapping[str, str]) -> bool:
-    return annotations.get(PROVISION_FOR) == "pods"
 
 
 def _number(indexes: str) -> int:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from treenail.adapters.api.workloads import ApiObject, ReplicaSet, StatefulSet
-from treenail.domain.cluster.workloads import Workload
-from treenail.domain.model.labels import PROVISION_FOR
+from treenail.domain.cluster.workloads import Workload, asks_for_pods_only
 
 
 def told(thing: ApiObject | None, *, deleting: bool) -> ApiObject | None:
@@ -25,7 +22,7 @@ def told(thing: ApiObject | None, *, deleting: bool) -> ApiObject | None:
                 wanted=thing.replicas,
                 held="deleted" if deleting else held,
                 part_of=next((f"{o.kind}/{o.name}" for o in thing.owners if o.controller), ""),
-                for_pods_only=_for_pods_only(thing.annotations),
+                for_pods_only=asks_for_pods_only(thing.annotations),
             )
         case StatefulSet():
             unseen = "" if thing.revision else "its controller has not seen its last change"
@@ -39,11 +36,7 @@ def told(thing: ApiObject | None, *, deleting: bool) -> ApiObject | None:
                 held="deleted" if deleting else unseen,
                 revision=thing.revision,
                 in_turn=not thing.parallel,
-                for_pods_only=_for_pods_only(thing.annotations),
+                for_pods_only=asks_for_pods_only(thing.annotations),
             )
         case _:
             return thing
-
-
-def _for_pods_only(annotations: Mapping[str, str]) -> bool:
-    return annotations.get(PROVISION_FOR) == "pods"
