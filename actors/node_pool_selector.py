@@ -13,7 +13,7 @@ from treenail.domain.cluster.planning import PackRequested, SnapshotTaken
 from treenail.domain.cluster.refused_pods import MoreToBuy
 from treenail.domain.launch.capacity_pauses import CapacityPauses
 from treenail.domain.launch.launching import CapacityRanOut, LaunchFailed
-from treenail.domain.launch.unavailable_offerings import UNAVAILABLE_SECONDS, unavailable_offerings
+from treenail.domain.launch.unavailable_offerings import UNAVAILABLE_SECONDS, UnavailableOfferings
 from treenail.domain.model.catalogue_keys import CatalogueKey, OfferingKey, catalogue_key, sell_alike
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.instance_types import InstanceType
@@ -93,7 +93,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._problems: TTLCache[CatalogueKey, str] = TTLCache(
             _MOST_CATALOGUES, _FAILURE_SECONDS, timer=clock
         )
-        self._ran_out = unavailable_offerings(clock)
+        self._ran_out = UnavailableOfferings(clock)
         self._pauses = CapacityPauses(runtime.dice.uniform)
         self._back_at: deque[float] = deque()
         self._sold = LRUCache[tuple[NodeClassRef, Kubelet], tuple[InstanceType, ...]](_MOST_CATALOGUES)
@@ -113,8 +113,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                     key = CatalogueKey(node_class.ref, node_class.resource_version, kubelet)
                     self._ask(key, node_class, kubelet)
             case CapacityRanOut():
-                for offering in message.offerings:
-                    self._ran_out[offering] = True
+                self._ran_out.note(message)
                 self._pauses.ran_out(message.offerings, self._timers.monotonic())
                 self._back_at.append(self._timers.monotonic() + UNAVAILABLE_SECONDS)
                 self._await_return()
@@ -185,9 +184,10 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         offers: list[PoolOffer] = []
         not_ready: list[Refusal] = []
         missing = False
-        ran_out, now = frozenset(self._ran_out), self._timers.monotonic()
+        now = self._timers.monotonic()
+        paused: frozenset[OfferingKey] = frozenset()
         if taken.consolidation is not None:
-            ran_out |= self._pauses.paused(now)
+            paused = self._pauses.paused(now)
         for pool in taken.snapshot.pools:
             node_class = taken.snapshot.node_classes.get(str(pool.node_class))
             problem = _unready(pool, node_class) or self._broken.problem(pool.node_class, now)
@@ -198,6 +198,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             if key in self._problems:
                 not_ready.append(Refusal(pool.name, Reason.POOL_NOT_READY, self._problems[key]))
             elif key in self._catalogues:
+                ran_out = self._ran_out.of(pool.node_class) | paused
                 offers += self._offers(pool, node_class, key, taken, ran_out)
             else:
                 missing = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from treenail.domain.cluster.batch_window import UrgentWork
 from treenail.domain.cluster.cluster import ClusterModel
@@ -19,6 +20,9 @@ from treenail.domain.model.node_deadlines import machine_ends_at
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.runtime import Ref
 from treenail.domain.scheduling.decision_queue import DecisionQueue
+
+# By these EC2, or the owner of a reservation, wants back what there is too little of.
+_WANTED_BACK: Final = frozenset({Cause.SPOT_INTERRUPTED, Cause.CAPACITY_RESERVATION_INTERRUPTED})
 
 
 class Interruptions:
@@ -79,8 +83,7 @@ class Interruptions:
             # They have nothing that could leave, and would keep what goes.
             self._termination.tell(replace(notice, name=other))
         self._termination.tell(replace(notice, name=name))
-        if notice.cause is Cause.SPOT_INTERRUPTED:
-            # EC2 wants back what it has too little of.
+        if notice.cause in _WANTED_BACK:
             ran_out = CapacityRanOut(offerings=(offering_of(view.claim),))
             for avoider in self._avoiders:
                 avoider.tell(ran_out)

@@ -40,10 +40,11 @@ from treenail.domain.launch.launching import (
     NodeLaunched,
     deal,
     exhausted_offerings,
+    full_zones,
     launch_again,
     launches,
 )
-from treenail.domain.launch.unavailable_offerings import unavailable_offerings
+from treenail.domain.launch.unavailable_offerings import UnavailableOfferings
 from treenail.domain.model import labels
 from treenail.domain.model.backoff import CALLS
 from treenail.domain.model.causes import Cause
@@ -89,7 +90,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         self._book = LaunchBook()
         self._breaker = CircuitBreaker()
         self._recorder = LaunchRecorder(runtime.telemetry, runtime.timers, self._book)
-        self._ran_out = unavailable_offerings(runtime.timers.monotonic)
+        self._ran_out = UnavailableOfferings(runtime.timers.monotonic)
 
     def handle(self, message: LauncherInbox) -> None:
         match message:
@@ -98,7 +99,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             case NodeChanged():
                 self._watch(message)
             case CapacityRanOut():
-                self._ran_out.update(dict.fromkeys(message.offerings, True))
+                self._ran_out.note(message)
             case Flushed():
                 self._go(self._book.move(message.names, LaunchEvent.FLUSHED))
             case StepDone():
@@ -324,14 +325,17 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if group is None:
             return
         request = group.launch.request
-        ran_out = exhausted_offerings(request, answer)
-        self._ran_out.update(dict.fromkeys(ran_out, True))
-        if ran_out:
-            self._selector.tell(CapacityRanOut(offerings=ran_out))
-        if not answer.instances and not (ran_out or answer.elsewhere):
+        ran_out = CapacityRanOut(
+            offerings=exhausted_offerings(request, answer), full_zones=full_zones(request, answer)
+        )
+        short = bool(ran_out.offerings or ran_out.full_zones)
+        if short:
+            self._ran_out.note(ran_out)
+            self._selector.tell(ran_out)
+        if not answer.instances and not (short or answer.elsewhere):
             self._selector.tell(LaunchFailed(node_class=request.node_class.ref, why=answer.why))
         dealt = deal(self._book.marked(step.token), answer.instances)
-        self._deal(step, dealt, answer.why, cause_unmet(answer, ran_out=bool(ran_out)))
+        self._deal(step, dealt, answer.why, cause_unmet(answer, ran_out=short))
 
     def _found(self, step: FindInstances, instances: tuple[Instance, ...]) -> None:
         dealt = deal(self._book.marked(step.token), instances)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias, TypeVar, assert_never
 
 from treenail.domain.launch.launch_book import LaunchBook
@@ -18,6 +18,7 @@ from treenail.domain.launch.launch_steps import (
     WriteClaim,
 )
 from treenail.domain.launch.launching import LaunchMark
+from treenail.domain.launch.unavailable_offerings import UnavailableOfferings
 from treenail.domain.model import labels
 from treenail.domain.model.catalogue_keys import OfferingKey, mark_unavailable
 from treenail.domain.model.claim_conditions import after_launch
@@ -55,7 +56,7 @@ class LaunchCalls:
         self._writer = writer
         self._cloud = cloud
 
-    def of(self, step: Step, book: LaunchBook, ran_out: Collection[OfferingKey]) -> Call[object] | None:
+    def of(self, step: Step, book: LaunchBook, ran_out: UnavailableOfferings) -> Call[object] | None:
         """Return the call of a step, None where the work it belongs to is over.
 
         What `ran_out` is not to be bought.
@@ -66,7 +67,9 @@ class LaunchCalls:
                 return None if claim is None else self._of_claim(step, claim, book)
             case PrepareBatch():
                 batch = book.batch(step.batch)
-                return None if batch is None else self._prepare(batch, book, frozenset(ran_out))
+                if batch is None:
+                    return None
+                return self._prepare(batch, book, ran_out.of(batch.node_class.ref))
             case CallFleet():
                 group = book.group(step.token)
                 return None if group is None else self._fleet(group.launch.request)

@@ -10,13 +10,14 @@ from typing import Final
 
 from treenail.domain.launch.launch_options import LaunchOptions
 from treenail.domain.model import labels
-from treenail.domain.model.catalogue_keys import ALL_SPOT, OfferingKey
+from treenail.domain.model.catalogue_keys import ALL_SPOT, ClassZone, OfferingKey
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.fleets import (
     CLUSTER_TAG,
     EFA,
     LAUNCH_TAG,
     NO_SPOT,
+    SUBNET_FULL,
     FleetAnswer,
     FleetRequest,
     Instance,
@@ -45,9 +46,13 @@ class NodeLaunched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityRanOut:
-    """EC2 had no capacity in these offerings: (capacity type, instance type, zone), "*" being any."""
+    """EC2 had no capacity in these offerings: (capacity type, instance type, zone), "*" being any.
+
+    In `full_zones` the subnets of the node class have no address left, whatever is launched.
+    """
 
     offerings: tuple[OfferingKey, ...]
+    full_zones: tuple[ClassZone, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,13 +183,18 @@ def _node_of(claim: NodeClaim, pool: NodePool) -> tuple[object, ...]:
     """Return what launch templates say of a claim's node. It is one for all instances of a call."""
     decided = _decided_labels(claim, pool)
     kept = tuple(sorted(decided.items())), claim.taints, claim.startup_taints
-    return *kept, _dedicated(claim), _with_efa(claim)
+    return *kept, _dedicated(claim), _with_efa(claim), _relaxed(claim)
 
 
 def _dedicated(claim: NodeClaim) -> bool:
     """Return whether a claim wants hardware of its own, which it does only where it takes no other."""
     tenancy = claim.requirements.get(labels.INSTANCE_TENANCY)
     return tenancy is not None and not tenancy.has("default")
+
+
+def _relaxed(claim: NodeClaim) -> bool:
+    """Return whether a claim leaves less choice than the minValues of its pool ask for."""
+    return claim.annotations.get(labels.MIN_VALUES_RELAXED) == "true"
 
 
 def _with_efa(claim: NodeClaim) -> bool:
@@ -221,6 +231,7 @@ def _launch(
         },
         dedicated=_dedicated(first),
         efa=_with_efa(first),
+        relaxed=_relaxed(first),
     )
     return Launch(request=request, claims=names)
 
@@ -259,16 +270,22 @@ def offering_of(claim: NodeClaim) -> OfferingKey:
 def exhausted_offerings(request: FleetRequest, answer: FleetAnswer) -> tuple[OfferingKey, ...]:
     """Return the offerings that EC2's errors say have run out, sorted: all of spot at once, if need be.
 
-    A reservation that EC2 finds anything wrong with is of no use for now, while others may be. What may be
-    had elsewhere in its zone has not run out: the next launch goes there.
+    A reservation that is not there or not active any more is of no use either, while others may be. What may
+    be had elsewhere in its zone has not run out: the next launch goes there.
     """
     if request.capacity_type == labels.SPOT and any(error.code == NO_SPOT for error in answer.errors):
         return (ALL_SPOT,)
     keys = {
         (request.capacity_type, o.instance_type, o.place)
         for error in answer.errors
-        if (error.capacity or request.reservations) and not error.elsewhere
+        if (error.capacity or (request.reservations and error.of_reservation)) and not error.elsewhere
         for o in request.overrides
         if error.instance_type in ("", o.instance_type) and error.zone in ("", o.zone)
     }
     return tuple(sorted(keys))
+
+
+def full_zones(request: FleetRequest, answer: FleetAnswer) -> tuple[ClassZone, ...]:
+    """Return the zones in which no subnet of the request's node class has an address left, sorted."""
+    zones = {error.zone for error in answer.errors if error.code == SUBNET_FULL and not error.elsewhere}
+    return tuple((request.node_class.ref, zone) for zone in sorted(zones) if zone)

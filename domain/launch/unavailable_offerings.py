@@ -7,12 +7,30 @@ from typing import Final
 
 from cachetools import TTLCache
 
-from treenail.domain.model.catalogue_keys import OfferingKey
+from treenail.domain.launch.launching import CapacityRanOut
+from treenail.domain.model.catalogue_keys import ANY, ClassZone, OfferingKey
+from treenail.domain.model.node_classes import NodeClassRef
 
 UNAVAILABLE_SECONDS: Final = 180.0
 _MOST: Final = 100_000
 
 
-def unavailable_offerings(clock: Callable[[], float]) -> TTLCache[OfferingKey, bool]:
-    """Return an empty cache whose entries last three minutes, as Karpenter's do. `clock` gives seconds."""
-    return TTLCache(_MOST, UNAVAILABLE_SECONDS, timer=clock)
+class UnavailableOfferings:
+    """Offerings that ran out and zones that are full, each forgotten after three minutes. Mutable.
+
+    `clock` gives monotonic seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._offerings: TTLCache[OfferingKey, bool] = TTLCache(_MOST, UNAVAILABLE_SECONDS, timer=clock)
+        self._full: TTLCache[ClassZone, bool] = TTLCache(_MOST, UNAVAILABLE_SECONDS, timer=clock)
+
+    def note(self, ran_out: CapacityRanOut) -> None:
+        """Take in what ran out."""
+        self._offerings.update(dict.fromkeys(ran_out.offerings, True))
+        self._full.update(dict.fromkeys(ran_out.full_zones, True))
+
+    def of(self, node_class: NodeClassRef) -> frozenset[OfferingKey]:
+        """Return what cannot be bought by a node class for now."""
+        full: set[OfferingKey] = {(ANY, ANY, zone) for ref, zone in self._full if ref == node_class}
+        return frozenset(self._offerings) | full

@@ -15,6 +15,8 @@ from treenail.domain.model.resources import Resources
 # place of the zone.
 OfferingKey = tuple[str, str, str]
 ANY: Final = "*"
+# A zone in which the subnets of a node class have no address left.
+ClassZone = tuple[NodeClassRef, str]
 # Where spot cannot be bought at all.
 ALL_SPOT: Final[OfferingKey] = (labels.SPOT, ANY, ANY)
 
@@ -69,8 +71,9 @@ def mark_unavailable(
 
 def _without(instance_type: InstanceType, ran_out: frozenset[OfferingKey]) -> InstanceType:
     def gone(offering: Offering) -> bool:
-        key = (offering.capacity_type, instance_type.name, offering.place)
-        return key in ran_out or (offering.capacity_type, ANY, ANY) in ran_out
+        way, zone, place = offering.capacity_type, offering.zone, offering.place
+        keys = ((way, instance_type.name, place), (way, ANY, ANY), (ANY, ANY, zone), (ANY, ANY, place))
+        return any(key in ran_out for key in keys)
 
     offerings = tuple(replace(o, available=False) if gone(o) else o for o in instance_type.offerings)
     return replace(instance_type, offerings=offerings)

@@ -34,6 +34,9 @@ UNFULFILLABLE: Final[frozenset[str]] = frozenset(
     }
 )
 
+# What EC2 says of a reservation that is not there or not active any more.
+_NO_RESERVATION: Final = "InvalidCapacityReservation"
+
 # By this EC2 says that spot cannot be bought at all: the account lacks the role that spot needs.
 NO_SPOT: Final = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
 
@@ -61,7 +64,8 @@ class FleetRequest:
     """One CreateFleet call of type instant. Calls with equal `token` answer alike and launch once.
 
     `labels`, `taints` and `kubelet` go into the user data; `tags` onto the instances. `dedicated` ones run
-    on hardware of the account's alone; with `efa` they get all Elastic Fabric Adapters their type has.
+    on hardware of the account's alone; with `efa` they get all Elastic Fabric Adapters their type has. Those
+    that `relaxed` minValues are bought without the context of their class, which may ask for that choice.
     """
 
     token: str
@@ -75,6 +79,12 @@ class FleetRequest:
     tags: Mapping[str, str] = field(default_factory=dict)
     dedicated: bool = False
     efa: bool = False
+    relaxed: bool = False
+
+    @property
+    def context(self) -> str:
+        """The reserved context that EC2 is told, "" where none."""
+        return "" if self.relaxed else self.node_class.context
 
     @property
     def tenancy(self) -> str:
@@ -102,7 +112,7 @@ class FleetRequest:
             *(f"{k}={v}" for k, v in sorted(self.labels.items())),
             *(str(t) for t in sorted(self.taints)),
             *(f"{k}={v}" for k, v in sorted(self.tags.items()) if k != LAUNCH_TAG),
-            *(name for name, asked in (("dedicated", self.dedicated), ("efa", self.efa)) if asked),
+            *(name for name in ("dedicated", "efa", "relaxed") if getattr(self, name)),
             *(one.id for one in self.reservations),
         )
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
@@ -184,6 +194,11 @@ class FleetError:
     def capacity(self) -> bool:
         """Whether it says that capacity ran out, so that other offerings may do."""
         return self.code in UNFULFILLABLE or self.code == NO_SPOT
+
+    @property
+    def of_reservation(self) -> bool:
+        """Whether it says that a reservation is not there, or not active any more."""
+        return self.code.startswith(_NO_RESERVATION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -91,6 +91,18 @@ def test_what_ec2_takes_back_is_avoided_though_its_node_goes_already() -> None:
     assert stage.selector.of(CapacityRanOut) == stage.launcher.of(CapacityRanOut) == ran_out
 
 
+def test_a_reservation_that_is_taken_back_is_not_bought_into_for_now() -> None:
+    reserved = {labels.CAPACITY_TYPE: labels.RESERVED, labels.RESERVATION_ID: "cr-1"}
+    in_use = view(of_claim={"labels": {**claim_of(view()).labels, **reserved}})
+    stage = Knowing(claim_of(in_use), node_of(in_use))
+
+    stage.tell(replace(warned(), cause=Cause.CAPACITY_RESERVATION_INTERRUPTED))
+
+    (ran_out,) = stage.selector.of(CapacityRanOut)
+    assert ran_out in stage.launcher.of(CapacityRanOut)
+    assert [(way, place) for way, _, place in ran_out.offerings] == [(labels.RESERVED, "cr-1")]
+
+
 def test_a_second_interruption_of_a_node_is_no_news() -> None:
     stage = Knowing(*IN_USE)
 

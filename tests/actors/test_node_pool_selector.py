@@ -111,6 +111,21 @@ def test_what_ran_out_is_not_offered_for_three_minutes() -> None:
     assert len(available(stage.only().offers[0])) == 4
 
 
+def test_a_zone_whose_subnets_are_full_is_closed_for_all_types_of_that_class() -> None:
+    stage = Selecting()
+    stage.cloud.types = (LARGE, replace(LARGE, name="c5.large"))
+    own = node_pool().node_class
+    other = replace(own, name="other")
+
+    stage.selector.tell(CapacityRanOut(offerings=(), full_zones=((own, "a"), (other, "b"))))
+    stage.take()
+    assert available(stage.only().offers[0]) == [("on-demand", "b"), ("spot", "b")] * 2
+    stage.run(180)
+    stage.take()
+
+    assert len(available(stage.only().offers[0])) == 8
+
+
 def test_what_ran_out_is_not_offered_to_consolidation_for_ten_minutes() -> None:
     stage = Selecting()
     stage.selector.tell(CapacityRanOut(offerings=((labels.SPOT, "m5.large", "a"),)))

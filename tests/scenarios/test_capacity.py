@@ -98,6 +98,13 @@ def one_type(name: str, instance_type: str, weight: int) -> Manifest:
     return pool
 
 
+def one_size(*sizes: str) -> Manifest:
+    pool = node_pool(families=["c5"], capacity_types=["on-demand"])
+    needs = pool["spec"]["template"]["spec"]["requirements"]
+    needs.append(need("karpenter.k8s.aws/instance-size", *sizes))
+    return pool
+
+
 class Till:
     """What is asked of CreateFleet, and when: put between the system and its EC2."""
 
@@ -211,3 +218,25 @@ def test_a_subnet_that_is_full_leaves_the_others_of_its_zone_in_use() -> None:
         by_subnet = Counter(record.instance.subnet_id for record in rehearsal.ec2.live())
         assert sorted(by_subnet.values()) == [2, 3]
         assert told(rehearsal, "CapacityRanOut") == []
+
+
+def test_a_zone_whose_only_subnet_is_full_is_not_tried_with_another_type() -> None:
+    in_two_zones = node_class()
+    in_two_zones["spec"]["subnetSelectorTerms"] = [{"id": "subnet-01"}, {"id": "subnet-02"}]
+    with Rehearsal(seed=5) as rehearsal:
+        for number, zone, size in ((1, "us-east-1a", 29), (2, "us-east-1b", 24)):
+            block = f"10.0.{number}.0/{size}"
+            rehearsal.ec2.add_subnet(Subnet(id=f"subnet-0{number}", zone=zone, cidr=block))
+        till, pinned = Till(rehearsal), {"topology.kubernetes.io/zone": "us-east-1a"}
+        first = deployment(replicas=9, cpu="3", node_selector=pinned)
+        rehearsal.apply(text(in_two_zones, one_size("xlarge", "2xlarge"), first))
+        rehearsal.run("1m")
+        assert len(rehearsal.ec2.live()) == 3
+        tried = len(till.at)
+
+        rehearsal.apply(text(deployment("larger", replicas=1, cpu="7", node_selector=pinned)))
+        rehearsal.run("1m")
+        assert len(till.at) == tried
+        rehearsal.apply(text(deployment("free", replicas=1, cpu="7")))
+
+        rehearsal.run_until(lambda: rehearsal.running() == 7, within="2m")

@@ -239,6 +239,6 @@ def _parameters(
         parameters["OnDemandOptions"] = {"AllocationStrategy": "prioritized" if ranked else "lowest-price"}
     elif target_type(request) == "reserved-capacity":
         parameters["ReservedCapacityOptions"] = reserved_options()
-    if request.node_class.context:
-        parameters["Context"] = request.node_class.context
+    if request.context:
+        parameters["Context"] = request.context
     return parameters

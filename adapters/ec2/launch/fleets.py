@@ -29,9 +29,7 @@ from treenail.domain.model.errors import (
     UnavailableError,
 )
 from treenail.domain.model.fleets import (
-    NO_SPOT,
     SUBNET_FULL,
-    UNFULFILLABLE,
     FleetAnswer,
     FleetError,
     FleetRequest,
@@ -58,8 +56,6 @@ _TEMPLATE_GONE: Final = frozenset(
 _UNSEEN_PROFILE: Final = "iamInstanceProfile"
 _UNSEEN_SECONDS: Final = 5.0
 _MOST_TRIES: Final = 4
-# What EC2 says of a reservation that is not there or not active any more.
-_NO_RESERVATION: Final = "InvalidCapacityReservation"
 _FLEET_TAG: Final = "aws:ec2:fleet-id"
 _MOST_CALLS: Final = 4096
 _CALL_SECONDS: Final = 3600.0
@@ -221,9 +217,9 @@ class Fleets:
         if code == _MISMATCH:
             return self._made_before(request)
         passing = code in _TEMPLATE_GONE or _UNSEEN_PROFILE in message_of(error)
-        reserved = code.startswith(_NO_RESERVATION) and bool(request.reservations)
-        if code in UNFULFILLABLE or code == NO_SPOT or passing or reserved:
-            return FleetAnswer(errors=(FleetError(code=code, message=message_of(error)),))
+        told = FleetError(code=code, message=message_of(error))
+        if told.capacity or passing or (told.of_reservation and request.reservations):
+            return FleetAnswer(errors=(told,))
         if isinstance(error, NotFoundError | AlreadyExistsError):
             raise InvalidError(str(error)) from error.__cause__
         raise error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from email import message_from_string
+from email.errors import CloseBoundaryNotFoundDefect
 from email.message import Message
 from itertools import chain, count
 from typing import Final
@@ -49,8 +50,10 @@ def parts_of(user_data: str) -> tuple[Part, ...]:
         ValueError: it cannot be taken apart.
     """
     message = message_from_string(user_data.lstrip().replace("\r", ""))
-    if message.defects:
-        raise ValueError(f"its MIME is broken ({type(message.defects[0]).__name__})")
+    # cloud-init reads on where the last boundary is not closed, as in examples of Karpenter's docs.
+    broken = [one for one in message.defects if not isinstance(one, CloseBoundaryNotFoundDefect)]
+    if broken:
+        raise ValueError(f"its MIME is broken ({type(broken[0]).__name__})")
     return tuple(_leaves(message))
 
 

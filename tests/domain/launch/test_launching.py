@@ -106,6 +106,9 @@ def test_claims_that_ask_for_the_same_make_one_call() -> None:
         pytest.param(
             replace(wanting("c2"), startup_taints=(Taint("boot", Effect.NO_SCHEDULE),)), id="startup taints"
         ),
+        pytest.param(
+            replace(wanting("c2"), annotations={labels.MIN_VALUES_RELAXED: "true"}), id="relaxed minValues"
+        ),
     ],
 )
 def test_claims_that_ask_for_different_things_make_calls_of_their_own(other: NodeClaim) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.builders import node_class
-from treenail.domain.launch.launching import exhausted_offerings, launch_token
+from treenail.domain.launch.launching import exhausted_offerings, full_zones, launch_token
 from treenail.domain.model import labels
 from treenail.domain.model.catalogue_keys import ALL_SPOT
 from treenail.domain.model.fleets import NO_SPOT, FleetAnswer, FleetError, FleetRequest, Override
@@ -68,6 +68,7 @@ def test_what_is_full_in_one_subnet_of_a_zone_alone_has_not_run_out() -> None:
         FleetError("InsufficientFreeAddressesInSubnet", "", "m5.large", "b"),
     )
 
-    ran_out = exhausted_offerings(request(("m5.large", "a"), ("m5.large", "b")), FleetAnswer(errors=found))
+    asked, answer = request(("m5.large", "a"), ("m5.large", "b")), FleetAnswer(errors=found)
 
-    assert ran_out == ((labels.SPOT, "m5.large", "b"),)
+    assert exhausted_offerings(asked, answer) == ((labels.SPOT, "m5.large", "b"),)
+    assert full_zones(asked, answer) == ((asked.node_class.ref, "b"),)

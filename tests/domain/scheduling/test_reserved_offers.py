@@ -168,6 +168,13 @@ def test_claims_on_one_reservation_are_bought_by_one_call_that_names_it() -> Non
     )
 
 
+@pytest.mark.parametrize("code", ["RequestLimitExceeded", "InternalError", "UnauthorizedOperation"])
+def test_an_error_that_is_not_about_the_reservation_leaves_it_in_use(code: str) -> None:
+    refused = FleetAnswer(errors=(FleetError(code, "", "m5.large", "a"),))
+
+    assert exhausted_offerings(request(), refused) == ()
+
+
 @pytest.mark.parametrize("code", ["ReservationCapacityExceeded", "InvalidCapacityReservationId.NotFound"])
 def test_a_reservation_that_ec2_refuses_has_run_out_by_its_id(code: str) -> None:
     refused = FleetAnswer(errors=(FleetError(code, "", "m5.large", "a"),))

@@ -166,6 +166,13 @@ def test_the_context_of_the_class_is_in_the_call() -> None:
     assert call(request(node_class=node_class(context="CONTEXT"))).parameters["Context"] == "CONTEXT"
 
 
+def test_without_the_choice_of_min_values_the_context_is_left_out() -> None:
+    relaxed = replace(request(node_class=node_class(context="CONTEXT")), relaxed=True)
+
+    assert "Context" not in call(relaxed).parameters
+    assert relaxed.digest() != replace(relaxed, relaxed=False).digest()
+
+
 def test_prices_are_not_in_the_call_for_they_move() -> None:
     cheap, dear = request(), request()
     dear = request(overrides=tuple(type(o)(o.instance_type, o.zone, 9.9) for o in cheap.overrides))

@@ -36,3 +36,19 @@ def test_what_is_encoded_stays_as_it_is() -> None:
     [part] = parts_of(text)
     assert ("Content-Transfer-Encoding", "base64") in part.headers
     assert part.text == "ZWNobyBoZWxsbwo=\n"
+
+
+def test_the_last_boundary_need_not_be_closed() -> None:
+    text = (
+        'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="BOUNDARY"\n\n'
+        '--BOUNDARY\nContent-Type: text/x-shellscript; charset="us-ascii"\n\n#!/bin/bash\necho 1\n\n'
+        "--BOUNDARY\nContent-Type: application/node.eks.aws\n\nkind: NodeConfig\n"
+    )
+
+    assert [part.text.strip() for part in parts_of(text)] == ["#!/bin/bash\necho 1", "kind: NodeConfig"]
+    assert joined(parts_of(text)) == joined(parts_of(text + "\n--BOUNDARY--\n"))
+
+
+def test_parts_of_which_none_begins_are_an_error() -> None:
+    with pytest.raises(ValueError, match="its MIME is broken"):
+        parts_of('MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="BOUNDARY"\n\necho 1\n')
