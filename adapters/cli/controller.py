@@ -8,15 +8,18 @@ import inspect
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Annotated, Final
 
 import typer
 
 from treenail.adapters.cli.problems import BadInputError
-from treenail.adapters.settings.settings import VARIABLES, Settings
+from treenail.adapters.settings import values
+from treenail.adapters.settings.settings import VARIABLES, Settings, Variable
 from treenail.adapters.settings.sources import SettingError, Sources, read_settings
+from treenail.adapters.settings.unsupported_settings import ELECTION, IGNORED, REFUSED
 from treenail.domain.model.errors import PortError
 
 # Threads wait for one another so long at most where all have work (s); Python's own 5 ms is too long for an
@@ -25,6 +28,22 @@ _SWITCH_SECONDS: Final = 0.001
 # When garbage is collected: of the young often and in small lots, for all threads wait for it, and of the old
 # hardly ever, for a cluster is large and little of it is garbage.
 _COLLECTIONS: Final = (10_000, 2, 5_000)
+# Settings of Karpenter's that have no effect or are refused, and how it was told that nobody is elected.
+_KARPENTERS: Final = tuple(
+    Variable(name, "", "", values.boolean if switch else values.text)
+    for name, switch in (
+        *((name, default in ("true", "false")) for name, default in IGNORED.items()),
+        *((name, True) for name in ELECTION),
+        *((name, read is values.boolean) for name, (read, _) in REFUSED.items()),
+    )
+)
+_SWITCHES: Final = frozenset(one.option for one in (*VARIABLES, *_KARPENTERS) if one.read is values.boolean)
+
+
+def spelled_out(arguments: Sequence[str]) -> list[str]:
+    """Return `arguments` with `true` for each option that is true or false and has no value, as Karpenter."""
+    pairs = pairwise((*arguments, "-"))
+    return [f"{one}=true" if one in _SWITCHES and after.startswith("-") else one for one, after in pairs]
 
 
 def controller(**options: str | None) -> None:
@@ -94,11 +113,13 @@ def _exit(code: int) -> None:
 
 
 def _declare_options() -> None:
-    """Give the command an option for each setting."""
+    """Give the command an option for each setting, and one that is not shown for each that is Karpenter's."""
     parameters = []
-    for variable in VARIABLES:
+    for variable in (*VARIABLES, *_KARPENTERS):
         about = variable.about.replace("`", "") + (f" [{variable.default}]" if variable.default else "")
-        option = typer.Option(variable.option, help=about, show_default=False, metavar="VALUE")
+        option = typer.Option(
+            variable.option, help=about, show_default=False, metavar="VALUE", hidden=not about
+        )
         annotation = Annotated[str | None, option]
         parameters.append(
             inspect.Parameter(

@@ -75,6 +75,8 @@ def main() -> None:
     """Run a command; bad input ends with one line on stderr and exit code 2."""
     try:
         arguments = joined(sys.argv[1:]) or ["--help"]
+        if arguments[0] == "controller":
+            arguments = import_module("treenail.adapters.cli.controller").spelled_out(arguments)
         code = app_of(commands_for(arguments))(arguments, standalone_mode=False)
     except (ManifestError, BadInputError) as error:
         problem = str(error)

@@ -28,12 +28,13 @@ def read_settings(
     Raises:
         SettingError: a value cannot be read or followed, or the cluster's name is missing.
     """
-    _refuse(environment)
+    said = {**environment, **{name: value for name, value in options.items() if value}}
+    _refuse(said)
     _refuse(variables_of(config), called=place_of)
     sources = Sources(environment, options, variables_of(config))
     read = {variable.field: sources.read(variable) for variable in VARIABLES}
-    warnings = (*_warnings(environment, read["feature_gates"]), *warnings_of(config))
-    settings = Settings(**read, warnings=warnings, election_wanted=_wants_election(environment, read))
+    warnings = (*_warnings(said, read["feature_gates"]), *warnings_of(config))
+    settings = Settings(**read, warnings=warnings, election_wanted=_wants_election(said, read))
     _check(settings)
     return settings
 
@@ -108,6 +109,12 @@ def _warnings(environment: Mapping[str, str], gates: Mapping[str, bool]) -> tupl
     ignored += [
         f"FEATURE_GATES sets {name} to {str(value).lower()}, which changes nothing here"
         for name, value in gates.items()
-        if value != GATES[name] and name not in FOLLOWED
+        if value != GATES.get(name, value) and name not in FOLLOWED
+    ]
+    known = ", ".join(sorted(GATES))
+    ignored += [
+        f"FEATURE_GATES names {name}, which changes nothing: there are {known}"
+        for name in gates
+        if name not in GATES
     ]
     return tuple(ignored)

@@ -223,14 +223,15 @@ def _check_limits(tags: dict[str, str]) -> None:
 
 
 def gates(known: dict[str, bool]) -> Callable[[str], dict[str, bool]]:
-    """Return a reader of feature gates (`Name=true,Other=false`); those not named are as in `known`."""
+    """Return a reader of feature gates (`Name=true,Other=false`); those not named are as in `known`.
+
+    One that is not known is read too, as Karpenter does: charts of other versions name others.
+    """
 
     def read(written: str) -> dict[str, bool]:
         result = dict(known)
         for part in filter(None, (part.strip() for part in written.split(","))):
             name, equals, value = part.partition("=")
-            if name not in known:
-                raise ValueError(f"names the gate {name!r}; there are {', '.join(sorted(known))}")
             try:
                 result[name] = boolean(value if equals else "")
             except ValueError:
@@ -243,7 +244,7 @@ def gates(known: dict[str, bool]) -> Callable[[str], dict[str, bool]]:
 def gates_on(known: dict[str, bool]) -> Callable[[str], list[str]]:
     """Return a reader of feature gates as `gates` reads them, which gives the names of those that are on."""
     read = gates(known)
-    return lambda written: [name for name, on in read(written).items() if on]
+    return lambda written: [name for name, on in read(written).items() if on and name in known]
 
 
 def _integer(written: str) -> int | None:

@@ -183,7 +183,7 @@ def _gates(value: str) -> Iterator[Finding]:
         name, _, written = said.partition("=")
         about = f"FEATURE_GATES {name}={written}"
         if name not in GATES:
-            yield _finding(about, Verdict.FIRST, "is no feature gate that is known: leave it out")
+            yield _finding(about, Verdict.NO_EFFECT, "is no feature gate that is known")
         elif name in FOLLOWED:
             yield _finding(about, Verdict.SAME, "followed")
         elif (written.lower() == "true") == GATES[name]:

@@ -14,6 +14,7 @@ import pytest
 from tests.adapters.cli.command import treenail
 from tests.builders import node_class
 from tests.probes import Probe
+from treenail.adapters.cli.controller import spelled_out
 from treenail.adapters.controller import aws, outside
 from treenail.adapters.controller.ground import Ground
 from treenail.adapters.controller.outside import NoQueue
@@ -80,6 +81,29 @@ def _controller(*options: str) -> subprocess.CompletedProcess[str]:
     program = str(Path(sys.executable).parent / "treenail")
     command = [program, "controller", "--cluster-name=demo", "--cloud=kwok", *options]
     return subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603
+
+
+@pytest.mark.parametrize(
+    ("arguments", "read"),
+    [
+        (("--isolated-vpc",), ("--isolated-vpc=true",)),
+        (("--isolated-vpc", "--log-level", "debug"), ("--isolated-vpc=true", "--log-level", "debug")),
+        (("--isolated-vpc", "false"), ("--isolated-vpc", "false")),
+        (("--disable-leader-election=false",), ("--disable-leader-election=false",)),
+        (("--leader-elect", "--memory-limit", "5"), ("--leader-elect=true", "--memory-limit", "5")),
+        (("--log-level",), ("--log-level",)),
+    ],
+)
+def test_an_option_that_is_true_or_false_needs_no_value(
+    arguments: tuple[str, ...], read: tuple[str, ...]
+) -> None:
+    assert spelled_out(arguments) == list(read)
+
+
+def test_the_command_takes_such_options_and_those_of_karpenters(tmp_path: Path) -> None:
+    done = _controller("--isolated-vpc", "--memory-limit=5", f"--kubeconfig={tmp_path / 'nothing'}")
+
+    assert done.stderr.startswith("treenail: KUBECONFIG: no way to the API server")
 
 
 def test_no_way_to_the_cluster_is_one_line_and_code_two(tmp_path: Path) -> None:

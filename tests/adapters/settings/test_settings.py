@@ -94,7 +94,6 @@ def test_a_setting_is_read_from_its_variable(name: str, written: str, field: str
         ("AMI_REFRESH_INTERVAL", "59s", "is less than a minute"),
         ("SUBNET_REFRESH_INTERVAL", "often", "is not a duration above zero, such as 10s or 1m30s"),
         ("ENABLE_ZONAL_SHIFT", "maybe", "is neither true nor false"),
-        ("AWS_FEATURE_GATES", "CEL=true", "names the gate 'CEL'; there are NodeClassCEL"),
         ("CLUSTER_ENDPOINT", "10.0.0.1", "is not an absolute URL, such as https://10.0.0.1"),
         ("CLUSTER_ENDPOINT", "https://10.0.0.1:99999", "is not an absolute URL, such as https://10.0.0.1"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://a b", "is not an absolute URL, such as https://10.0.0.1"),
@@ -116,11 +115,6 @@ def test_a_setting_is_read_from_its_variable(name: str, written: str, field: str
         ("CLOUD", "azure", "is none of ec2, kwok"),
         ("LOG_LEVEL", "loud", "is none of debug, info, warning, error"),
         ("FEATURE_GATES", "NodeRepair=maybe", "sets NodeRepair to 'maybe', which is neither true nor false"),
-        (
-            "FEATURE_GATES",
-            "Nothing=true",
-            f"names the gate 'Nothing'; there are {', '.join(sorted(GATES))}",
-        ),
     ],
 )
 def test_a_value_that_cannot_be_read_is_named_with_its_variable(
@@ -260,6 +254,23 @@ def test_the_gates_that_the_charts_of_v0_32_to_v0_37_set_are_known_and_drift_is_
 
     assert charts.warnings == ()
     assert without.warnings == ("FEATURE_GATES sets Drift to false, which changes nothing here",)
+
+
+def test_a_gate_that_is_not_known_changes_nothing_and_is_told() -> None:
+    settings = read_settings({**NAMED, "FEATURE_GATES": "NodeRepair=true,Nothing=true"}, {})
+
+    assert settings.feature_gates["NodeRepair"]
+    assert settings.warnings == (
+        f"FEATURE_GATES names Nothing, which changes nothing: there are {', '.join(sorted(GATES))}",
+    )
+    assert not read_settings({**NAMED, "AWS_FEATURE_GATES": "CEL=true"}, {}).warnings
+
+
+def test_options_of_karpenters_are_taken_as_its_variables_are() -> None:
+    settings = read_settings(NAMED, {"MEMORY_LIMIT": "5", "LEADER_ELECT": "false"})
+
+    assert settings.warnings == ("MEMORY_LIMIT is set to '5', which changes nothing here",)
+    assert not settings.election_wanted
 
 
 @pytest.mark.parametrize(
