@@ -173,9 +173,7 @@ class Capacity:
                 existing_node = self._measured(view)
             else:
                 there = self._objects.pods_of(view)
-                moving = {
-                    p.uid: p for p in there if self._must_move(p, now, doomed=self._marks.loses_pods(view))
-                }
+                moving = {p.uid: p for p in there if self._must_move(p, view, now)}
                 pods += (p for p in moving.values() if self._promises.of(p.uid) is None)
                 # Who moves is not here any more; who that is depends on the time, so this is not kept.
                 existing_node = self._measure(
@@ -186,6 +184,15 @@ class Capacity:
         existing_nodes.sort(key=lambda r: (not r.initialized, r.labels.get(labels.NODE_NAME, r.name), r.name))
         return tuple(existing_nodes), tuple(sorted(pods, key=lambda p: (p.created_at, p.uid)))
 
-    def _must_move(self, pod: Pod, now: datetime, *, doomed: bool) -> bool:
-        promised = self._promises.of(pod.uid) is not None
-        return promised or (pod.reschedulable and (doomed or not pod.protected(now)))
+    def _must_move(self, pod: Pod, view: NodeView, now: datetime) -> bool:
+        """Return whether a pod on a view that goes needs another place, as it has one or will have to leave.
+
+        Nobody knows when those leave that an annotation or a budget keeps for good. With a grace period of
+        its own, a node deletes the latter in the end.
+        """
+        if self._promises.of(pod.uid) is not None:
+            return True
+        if not pod.reschedulable or self._marks.loses_pods(view):
+            return pod.reschedulable
+        limited = view.claim is not None and view.claim.termination_grace_period is not None
+        return not (pod.protected(now) or (not limited and self._objects.pod_budgets.keeps(pod)))

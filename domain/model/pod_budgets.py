@@ -62,7 +62,16 @@ class PodDisruptionBudget:
         """Return whether a pod that it selects may not be evicted now: until its status is known, none."""
         if self.unread:
             return True
-        return (self.disruptions_allowed or 0) <= 0 and (pod.ready or not self.always_allow_unhealthy)
+        return (self.disruptions_allowed or 0) <= 0 and self._guards(pod)
+
+    def keeps(self, pod: Pod) -> bool:
+        """Return whether a pod that it selects may never be evicted, however many there are."""
+        none_gone = self.max_unavailable is not None and self.max_unavailable.number == 0
+        all_stay = self.min_available == Portion(100, percent=True)
+        return (none_gone or all_stay) and self._guards(pod)
+
+    def _guards(self, pod: Pod) -> bool:
+        return pod.ready or not self.always_allow_unhealthy
 
 
 class PodBudgets:
@@ -110,6 +119,11 @@ class PodBudgets:
             unread = f"{budget.unread}; " if budget.unread else ""
             return Block.POD_BUDGET.by(budget.key, unread)
         return None
+
+    def keeps(self, pod: Pod) -> bool:
+        """Return whether the eviction API will not let a pod go before its budgets are changed."""
+        keys = self.selecting(pod)
+        return len(keys) > 1 or any(self._all[key].keeps(pod) for key in keys)
 
     def selecting(self, pod: Pod) -> tuple[str, ...]:
         """Return the names of the budgets that select a pod, sorted; most budgets are not asked."""

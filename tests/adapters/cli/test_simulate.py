@@ -272,6 +272,37 @@ def test_pods_of_a_leaving_node_are_given_another(tmp_path: Path, catalogue: str
     assert found["pods"] == 2
 
 
+@pytest.mark.parametrize(
+    ("budget", "placed"),
+    [
+        pytest.param({"maxUnavailable": 0}, False, id="none may be gone"),
+        pytest.param({"maxUnavailable": "0%"}, False, id="no share may be gone"),
+        pytest.param({"minAvailable": "100%"}, False, id="all must stay"),
+        pytest.param({"minAvailable": 1}, True, id="one must stay"),
+    ],
+)
+def test_a_pod_that_a_budget_keeps_on_a_leaving_node_gets_no_new_one(
+    tmp_path: Path, catalogue: str, *, budget: dict[str, Any], placed: bool
+) -> None:
+    spec = {"selector": {"matchLabels": {"app": "web"}}, **budget}
+    found = simulated(
+        tmp_path,
+        KWOK_POOL,
+        changed(CLAIM, "metadata.deletionTimestamp", "2026-01-01T00:00:00Z"),
+        {**NODE, "spec": {"providerID": "kwok://worn"}},
+        changed(pod("there", "2", nodeName="worn"), "metadata", {"name": "there", "labels": {"app": "web"}}),
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "web"},
+            "spec": spec,
+        },
+        options=("--instance-types", catalogue),
+    )
+
+    assert found["pods"] == (1 if placed else 0)
+
+
 def test_of_pods_that_get_no_new_place_it_is_said_why(tmp_path: Path, catalogue: str) -> None:
     stops = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
     manifests = (

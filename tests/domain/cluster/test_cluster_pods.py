@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -36,7 +37,8 @@ from treenail.domain.cluster.cluster_facts import Kind, ObjectGone, ObjectSeen
 from treenail.domain.cluster.promises import Promise
 from treenail.domain.model import labels
 from treenail.domain.model.nodes import LAUNCHED, REGISTERED, NodeClaim
-from treenail.domain.model.pods import Owner, Phase, PodAffinityTerm
+from treenail.domain.model.pod_budgets import PodDisruptionBudget, Portion
+from treenail.domain.model.pods import LabelSelector, Owner, Phase, PodAffinityTerm
 from treenail.domain.model.taints import DISRUPTED
 from treenail.domain.scheduling.commitment import commit
 
@@ -256,6 +258,30 @@ def test_pods_of_a_node_that_goes_need_other_places(how: str) -> None:
     assert existing_nodes(known) == {}
     known.unmark("c1")
     assert to_place(known) == ([] if how == "condemned" else ["p1"])
+
+
+@pytest.mark.parametrize(
+    ("limited", "budgets", "moving"),
+    [
+        pytest.param(False, 1, [], id="kept"),
+        pytest.param(False, 2, [], id="kept by two budgets, whatever they say"),
+        pytest.param(True, 1, ["p1"], id="deleted when the grace period of the node is over"),
+    ],
+)
+def test_pods_that_a_budget_keeps_on_a_node_that_goes_need_no_other_place(
+    *, limited: bool, budgets: int, moving: list[str]
+) -> None:
+    grace = timedelta(hours=1) if limited else None
+    going = replace(IN_USE[0], termination_grace_period=grace, deleting_since=START)
+    portion = Portion(0 if budgets == 1 else 5)
+    kept = PodDisruptionBudget(
+        name="b", selector=LabelSelector(), max_unavailable=portion, disruptions_allowed=5
+    )
+
+    known = model(going, IN_USE[1], bound_pod("p1", "node-c1"))
+    see(known, *(replace(kept, name=f"b{number}") for number in range(budgets)))
+
+    assert to_place(known) == moving
 
 
 @pytest.mark.parametrize("mark", [{"unschedulable": True}, {"taints": (DISRUPTED,)}])

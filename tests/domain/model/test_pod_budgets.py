@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import bound_pod
 from tests.sentences import said
-from treenail.domain.model.pod_budgets import PodBudgets, PodDisruptionBudget
+from treenail.domain.model.pod_budgets import PodBudgets, PodDisruptionBudget, Portion
 from treenail.domain.model.pods import LabelSelector
 
 WEB = LabelSelector(match_labels=(("app", "web"),))
@@ -63,3 +63,22 @@ def test_a_budget_that_is_gone_holds_nobody() -> None:
     there.remove("default/stranger")
 
     assert there.holding(POD) is None
+
+
+@pytest.mark.parametrize(
+    ("budget", "kept"),
+    [
+        pytest.param(replace(NO_MORE, max_unavailable=Portion(0)), True, id="none may be gone"),
+        pytest.param(replace(NO_MORE, max_unavailable=Portion(0, percent=True)), True, id="nor any share"),
+        pytest.param(replace(NO_MORE, min_available=Portion(100, percent=True)), True, id="all must stay"),
+        pytest.param(replace(NO_MORE, min_available=Portion(100)), False, id="used up for now"),
+        pytest.param(
+            replace(NO_MORE, max_unavailable=Portion(0), always_allow_unhealthy=True),
+            True,
+            id="but sick ones",
+        ),
+    ],
+)
+def test_a_pod_is_kept_where_its_budget_lets_none_go_ever(*, budget: PodDisruptionBudget, kept: bool) -> None:
+    assert book(budget).keeps(POD) is kept
+    assert book(budget).keeps(replace(POD, ready=False)) is (kept and not budget.always_allow_unhealthy)

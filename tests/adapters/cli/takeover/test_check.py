@@ -130,7 +130,7 @@ def test_feature_gates_are_told_one_by_one(tmp_path: Path) -> None:
         "NodeRepair=true": "same",
         "ReservedCapacity=true": "same",
         "NodeOverlay=true": "not supported",
-        "Antigravity=true": "first",
+        "Antigravity=true": "no effect",
     }
 
 
