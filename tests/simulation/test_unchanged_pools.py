@@ -58,6 +58,8 @@ def test_nodes_of_an_unchanged_pool_neither_drift_nor_are_replaced(
             rehearsal.scale(workload["metadata"]["name"], 2 * workload["spec"]["replicas"])
         rehearsal.run("15m")
         peak, bought = nodes_by_pool(rehearsal), len(watch.bought)
+        rehearsal.crash()
+        rehearsal.restart(after=5.0)
         rehearsal.run("15m")
         assert nodes_by_pool(rehearsal) == peak
         assert len(watch.bought) == bought
