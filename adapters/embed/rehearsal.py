@@ -15,7 +15,7 @@ from treenail.actors.runtime.world import Process, SeededDice, World
 from treenail.actors.system import Ports, System, SystemSettings
 from treenail.adapters.api.manifests import Decoded, Manifest, decode_all, parse_manifests, read_manifests
 from treenail.adapters.api.workloads import ApiObject
-from treenail.adapters.ec2.catalogue import Catalogue
+from treenail.adapters.ec2.catalogue import Catalogue as ShippedCatalogue
 from treenail.adapters.ec2.volume_costs import volume_cost
 from treenail.adapters.embed.history import NodeRecord, node_records
 from treenail.adapters.embed.implied import namespaces_of
@@ -25,6 +25,7 @@ from treenail.adapters.embed.timeline import Timeline
 from treenail.adapters.fake.clock import MachineClock
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings, FakeCluster
 from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings, FakeEC2, Spell
+from treenail.adapters.fake.ec2.catalogue import Catalogue
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.runtime.clock import SteadyClock
@@ -75,7 +76,7 @@ class Rehearsal:
             settings=self.conditions.cluster,
             faults=self.conditions.cluster_faults,
         )
-        self.catalogue = self.conditions.catalogue or Catalogue.shipped()
+        self.catalogue: Catalogue = self.conditions.catalogue or ShippedCatalogue.shipped()
         self.ec2 = FakeEC2(
             agenda=self.world,
             dice=self._fork(),
