@@ -21,6 +21,7 @@ from treenail.adapters.api.kinds import KINDS
 from treenail.adapters.cli.rehearsal_report import as_json
 from treenail.adapters.embed import Rehearsal
 from treenail.adapters.embed.actions import parse_action
+from treenail.adapters.embed.rehearsal_summary import summarize
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.requirements import Operator
 from treenail.domain.packing.refusal_reasons import Reason
@@ -97,7 +98,7 @@ def test_every_event_of_an_eventful_rehearsal_is_documented_with_its_fields(tmp_
         rehearsal.run("5m")
         rehearsal.delete("Deployment", "web")
         rehearsal.run("3m")
-        report = as_json(rehearsal)
+        report = as_json(rehearsal, summarize(rehearsal))
     documented = events(page("rehearsing"))
     timeline: Any = report["timeline"]
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Final, TextIO
 
+from rich.console import Console
 from rich.table import Table
 
 from treenail.adapters.cli.output_format import console_on
+from treenail.adapters.cli.timeline_report import write_hanging, write_timeline
 from treenail.adapters.cli.trace_tree import write_trace
+from treenail.adapters.embed.dollars import dollars
 from treenail.adapters.embed.history import NodeRecord
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.adapters.embed.timeline import TimelineEntry
+from treenail.adapters.embed.rehearsal_summary import RehearsalSummary
+from treenail.adapters.embed.rehearsal_summary import as_json as summary_as_json
 
 _MOST_TRACES: Final = 10
+_MOST_TOLD: Final = 20
 _PLACES: Final = 6
 
 
-def as_json(rehearsal: Rehearsal) -> dict[str, object]:
+def as_json(rehearsal: Rehearsal, summary: RehearsalSummary) -> dict[str, object]:
     """Return a rehearsal as the command line's contract has it. Times are seconds since the start."""
     return {
         "timeline": [
@@ -35,6 +40,7 @@ def as_json(rehearsal: Rehearsal) -> dict[str, object]:
         ],
         "cost": round(rehearsal.cost(), _PLACES),
         "decisions": [{"id": d, "traceId": trace} for d, trace in rehearsal.decisions()],
+        "summary": summary_as_json(summary),
     }
 
 
@@ -55,13 +61,20 @@ def _node(node: NodeRecord) -> dict[str, object]:
     }
 
 
-def write_report(rehearsal: Rehearsal, to: TextIO) -> None:
-    """Write what happened, the nodes there were, the traces of the decisions, and what it cost."""
+def write_report(
+    rehearsal: Rehearsal, summary: RehearsalSummary, to: TextIO, *, events: bool = False
+) -> None:
+    """Write what happened, the nodes there were, the traces of the decisions, and the summary.
+
+    With `events`, those that the controller published beside objects, too.
+    """
     console = console_on(to)
-    for entry in rehearsal.timeline.entries:
-        console.print(_line(entry), highlight=False, soft_wrap=True)
+    write_timeline(rehearsal.timeline.entries, console)
     console.print()
     console.print(_nodes(rehearsal.history()))
+    if events:
+        console.print()
+        console.print(_events(rehearsal))
     decisions = [(f"decision {one}", trace) for one, trace in rehearsal.decisions()]
     ends = [(f"the end of {node}", trace) for node, trace in rehearsal.ends()]
     for several, called in ((decisions, "decisions"), (ends, "ends")):
@@ -70,26 +83,8 @@ def write_report(rehearsal: Rehearsal, to: TextIO) -> None:
             write_trace(rehearsal.telemetry.spans_of(trace), to)
         if len(several) > _MOST_TRACES:
             console.print(f"\n... and {len(several) - _MOST_TRACES} more {called}", highlight=False)
-    pods = rehearsal.pods()
-    running = rehearsal.running()
-    console.print(
-        f"\n{len(pods)} pods, {running} running; {len(rehearsal.nodes())} nodes; "
-        f"${rehearsal.cost():.4f} spent in {rehearsal.seconds:g} s of virtual time",
-        highlight=False,
-    )
-
-
-def _line(entry: TimelineEntry) -> str:
-    said = "  ".join(f"{name}={_said(value)}" for name, value in entry.fields.items())
-    return f"{entry.at:10.3f}  {entry.event:<26}{said}".replace("[", r"\[").rstrip()
-
-
-def _said(value: object) -> str:
-    if isinstance(value, Mapping):
-        return "/".join(_said(v) for v in value.values())
-    if isinstance(value, list):
-        return ",".join(_said(v) for v in value)
-    return str(value)
+    console.print()
+    write_summary(summary, to)
 
 
 def _nodes(nodes: tuple[NodeRecord, ...]) -> Table:
@@ -110,3 +105,76 @@ def _nodes(nodes: tuple[NodeRecord, ...]) -> Table:
             n.cause or "",
         )
     return table
+
+
+def _events(rehearsal: Rehearsal) -> Table:
+    table = Table("last seen", "count", "reason", "object", "message", box=None)
+    start = rehearsal.cluster.now().timestamp() - rehearsal.seconds
+    for record in rehearsal.cluster.events():
+        table.add_row(
+            f"{record.last_at.timestamp() - start:.1f}",
+            str(record.count),
+            record.event.reason,
+            str(record.event.about),
+            record.event.message,
+        )
+    return table
+
+
+# --- the summary
+
+
+def write_summary(summary: RehearsalSummary, to: TextIO) -> None:
+    """Write the figures, then each workload that fell short, each blocked drain and each pod that waits."""
+    console = console_on(to)
+    for name, value in _figures(summary):
+        write_hanging(console, f"{name:<13}", value)
+    short = [w for w in summary.workloads if w.fewest < w.had]
+    _write_told(
+        console,
+        "workloads that lost ready pods",
+        [
+            f"{w.workload}: {w.fewest} of {w.had} ready at {w.at:.0f} s"
+            + (f"; budget {w.budget} wants {w.needs}" if w.budget else "")
+            for w in short
+        ],
+    )
+    _write_told(
+        console,
+        "drains that are held up",
+        [f"{b.node}, since {b.since:.0f} s: {b.reason}" for b in summary.blocked],
+    )
+    _write_told(
+        console,
+        "pods that wait",
+        [f"{w.pods} since {w.since:.0f} s: {w.reason}" for w in summary.waiting_groups()],
+    )
+    console.print(
+        f"\n{summary.pods} pods, {summary.running} running; {summary.nodes} nodes; "
+        f"${summary.cost:.4f} spent in {summary.seconds:g} s of virtual time",
+        highlight=False,
+    )
+
+
+def _figures(summary: RehearsalSummary) -> Iterator[tuple[str, str]]:
+    yield (
+        "cost",
+        (
+            f"{dollars(summary.cost)} spent; at the end {dollars(summary.rate)}/h, "
+            f"{dollars(summary.monthly)} a month"
+        ),
+    )
+    yield "nodes", f"{summary.nodes_most:,} at most, {summary.nodes_ever:,} in all"
+    if summary.median_wait is not None and summary.p99_wait is not None:
+        yield "pods waited", f"{summary.median_wait:.1f} s (median), {summary.p99_wait:.1f} s (99 %)"
+    yield "evictions", f"{summary.evictions:,}"
+
+
+def _write_told(console: Console, heading: str, lines: list[str]) -> None:
+    if not lines:
+        return
+    console.print(f"\n{heading}:", highlight=False, style="bold")
+    for line in lines[:_MOST_TOLD]:
+        write_hanging(console, "- ", line)
+    if len(lines) > _MOST_TOLD:
+        console.print(f"  ... and {len(lines) - _MOST_TOLD} more", highlight=False)

@@ -16,12 +16,15 @@ from treenail.adapters.cli.output_format import Output, OutputFormat, warn, writ
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.progress import Waiting
-from treenail.adapters.cli.rehearsal_report import as_json, write_report
+from treenail.adapters.cli.rehearsal_report import as_json, write_report, write_summary
+from treenail.adapters.cli.report_file import ReportFile, names_of, writable, write_page
 from treenail.adapters.cli.told_settings import told_by
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.embed.actions import Action, parse_action
 from treenail.adapters.embed.node_class_problems import check_node_classes
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed.rehearsal_story import tell_story
+from treenail.adapters.embed.rehearsal_summary import summarize
 from treenail.adapters.embed.told_settings import sizes_of
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterSettings
 from treenail.adapters.settings.settings import ProvisionFor, Settings
@@ -77,9 +80,17 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     price_overrides_file: PriceOverridesFile = None,
     node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
     output: Output = OutputFormat.TABLE,
+    report: ReportFile = None,
+    quiet: Annotated[  # noqa: FBT002 (a flag)
+        bool, typer.Option("--quiet", "-q", help="Print the summary alone.")
+    ] = False,
+    events: Annotated[  # noqa: FBT002 (a flag)
+        bool, typer.Option("--events", help="Print the events that the controller published, too.")
+    ] = False,
 ) -> None:
     """Run the whole system on a fake cluster and a fake EC2, and tell what happens and when."""
     seconds = _seconds(duration)
+    writable(report)
     actions = _actions([taken_apart(one) for one in at or []], seconds)
     manifests = read_manifests([Path(f) if f != "-" else f for f in file])
     decoded = decode_all(manifests)
@@ -104,10 +115,20 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
         rehearsal.cluster.apply(*decoded.objects())
         with Waiting("rehearsing", seconds, sys.stderr) as waiting:
             _run(rehearsal, actions, seconds, waiting)
+        summary = summarize(rehearsal)
+        if report is not None:
+            write_page(report, tell_story(rehearsal, summary, *_titles(file, duration, seed)))
         if output is OutputFormat.JSON:
-            write_json(as_json(rehearsal), sort_keys=True)
+            write_json(as_json(rehearsal, summary), sort_keys=True)
+        elif quiet:
+            write_summary(summary, sys.stdout)
         else:
-            write_report(rehearsal, sys.stdout)
+            write_report(rehearsal, summary, sys.stdout, events=events)
+
+
+def _titles(files: list[str], duration: str, seed: int) -> tuple[str, str]:
+    """Return the title of a report, and the line below it."""
+    return f"Rehearsal of {names_of(files)}", f"{duration} of virtual time, seed {seed}"
 
 
 def _seconds(duration: str) -> float:

@@ -15,9 +15,11 @@ from treenail.adapters.cli.output_format import Output, OutputFormat, warn, writ
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.progress import Waiting
+from treenail.adapters.cli.report_file import ReportFile, names_of, writable, write_page
 from treenail.adapters.cli.simulation_report import as_json, write_report
 from treenail.adapters.cli.told_settings import told_by
 from treenail.adapters.embed.simulation import Catalogues, FixedCatalogue, ShippedCatalogues, Simulation
+from treenail.adapters.embed.simulation_story import tell_simulation
 from treenail.adapters.embed.told_settings import sizes_of
 from treenail.adapters.kwok.catalogue import read_catalogue
 from treenail.domain.packing.problem import (
@@ -66,6 +68,7 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     file: Annotated[list[str], typer.Option("--file", "-f", help="Manifests to decide on; - is stdin.")],
     instance_types: _InstanceTypes = None,
     output: Output = OutputFormat.TABLE,
+    report: ReportFile = None,
     repeat: Annotated[int, typer.Option(help="How often to decide, each time from fresh objects.")] = 1,
     packing: _Packing = Packing.CHEAPEST,
     packing_order: _Order = PackingOrder.CPU,
@@ -78,6 +81,7 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     """Show which nodes would be bought, which pods would go where, and why others would not."""
     if not 1 <= repeat <= _MOST_REPEATS:
         raise BadInputError(f"--repeat {repeat} is not between 1 and {_MOST_REPEATS}")
+    writable(report)
     manifests = read_manifests([Path(f) if f != "-" else f for f in file])
     prices = own_prices(price_overrides_file)
     decoded = decode_all(manifests, node_classes_optional=instance_types is not None)
@@ -99,6 +103,8 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     )
     simulation.advise()
     warn((*simulation.warnings, *told.warnings, *simulation.plan.problems))
+    if report is not None:
+        write_page(report, tell_simulation(simulation, f"Simulation of {names_of(file)}"))
     if output is OutputFormat.JSON:
         write_json(as_json(simulation, seconds))
     else:

@@ -19,7 +19,7 @@ def as_json(simulation: Simulation, seconds: list[float]) -> dict[str, object]:
     plan, names = simulation.plan, simulation.pod_names
     return {
         "nodeClaims": [_claim(c, names) for c in plan.claims],
-        "existing": _existing(simulation, names),
+        "existing": simulation.onto_existing(),
         "unschedulable": {names[uid]: group.sentence for group in plan.refused for uid in group.pods},
         "refused": refused_as_json(plan.refused, names),
         "terminating": list(simulation.terminating),
@@ -31,14 +31,6 @@ def as_json(simulation: Simulation, seconds: list[float]) -> dict[str, object]:
         "pods": len(names),
         "seconds": seconds,
     }
-
-
-def _existing(simulation: Simulation, names: dict[str, str]) -> dict[str, list[str]]:
-    """Return the pods that go to existing nodes, by node, all sorted."""
-    found: dict[str, list[str]] = {}
-    for uid, existing_node in simulation.plan.nominations.items():
-        found.setdefault(simulation.node_of(existing_node), []).append(names[uid])
-    return {node: sorted(pods) for node, pods in sorted(found.items())}
 
 
 def _claim(claim: PlannedClaim, names: dict[str, str]) -> dict[str, object]:
@@ -76,7 +68,7 @@ def write_report(simulation: Simulation, to: TextIO) -> None:
         )
     if plan.claims:
         console.print(table)
-    for node, pods in _existing(simulation, names).items():
+    for node, pods in simulation.onto_existing().items():
         console.print(f"{len(pods)} onto {node}: {named(pods)}", highlight=False, markup=False)
     write_refused(plan.refused, names, console)
     for line in _left_alone(simulation):

@@ -20,6 +20,7 @@ from treenail.adapters.ec2.volume_costs import volume_cost
 from treenail.adapters.embed.history import NodeRecord, node_records
 from treenail.adapters.embed.implied import namespaces_of
 from treenail.adapters.embed.machines import NodeMachines
+from treenail.adapters.embed.pod_history import PodHistory
 from treenail.adapters.embed.priced_catalogue import PricedCatalogue
 from treenail.adapters.embed.timeline import Timeline
 from treenail.adapters.fake.clock import MachineClock
@@ -77,6 +78,8 @@ class Rehearsal:
             faults=self.conditions.cluster_faults,
         )
         self.catalogue: Catalogue = self.conditions.catalogue or ShippedCatalogue.shipped()
+        self.pod_history = PodHistory(self.cluster, lambda: self.seconds)
+        self.catalogue = self.conditions.catalogue or Catalogue.shipped()
         self.ec2 = FakeEC2(
             agenda=self.world,
             dice=self._fork(),

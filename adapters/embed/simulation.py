@@ -165,6 +165,13 @@ class Simulation:
         """Return the node a room of the plan is on."""
         return self._cluster.node_names.get(existing_node, existing_node)
 
+    def onto_existing(self) -> dict[str, list[str]]:
+        """Return the pods that go to existing nodes, by node, all sorted."""
+        found: dict[str, list[str]] = {}
+        for uid, existing_node in self.plan.nominations.items():
+            found.setdefault(self.node_of(existing_node), []).append(self.pod_names[uid])
+        return {node: sorted(pods) for node, pods in sorted(found.items())}
+
     def decide(self) -> None:
         """Build the problem and solve it; what would help those it refuses is left to `advise`."""
         snapshot = self._snapshot(self._cluster.objects())

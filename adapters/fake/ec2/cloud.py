@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -368,6 +369,14 @@ class FakeEC2:
     def cost(self, now: datetime | None = None) -> float:
         """Return what this cluster's instances have cost until `now` (or until the present), in $."""
         return fsum(m.cost(now or self._region.agenda.now()) for m in self._own())
+
+    def costs(self, group: Callable[[Instance], str]) -> dict[str, float]:
+        """Return what this cluster's instances have cost until the present, in $, by `group`."""
+        now = self._region.agenda.now()
+        costs: defaultdict[str, float] = defaultdict(float)
+        for machine in self._own():
+            costs[group(machine.instance)] += machine.cost(now)
+        return dict(costs)
 
     def _own(self) -> list[Machine]:
         return [m for m in self._machines.all() if m.cluster == self.cluster_name]
