@@ -79,7 +79,6 @@ class Rehearsal:
         )
         self.catalogue: Catalogue = self.conditions.catalogue or ShippedCatalogue.shipped()
         self.pod_history = PodHistory(self.cluster, lambda: self.seconds)
-        self.catalogue = self.conditions.catalogue or Catalogue.shipped()
         self.ec2 = FakeEC2(
             agenda=self.world,
             dice=self._fork(),
