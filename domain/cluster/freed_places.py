@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from treenail.domain.cluster.cluster import ClusterModel
@@ -25,38 +24,50 @@ def promise_freed_places(model: ClusterModel, now: datetime, views: Iterable[Nod
     """
     for view in tuple(model.objects.views() if views is None else views):
         places = _left(model, view)
-        if not places:
+        if view.claim is None or not places:
             continue
+        decision = view.claim.annotations.get(DECISION, "")
         waiting = (pod for pod in model.objects.pods.values() if model.waiting(pod.uid))
         for pod in sorted(waiting, key=lambda p: (p.created_at, p.uid)):
-            if pod.spec in places:
-                places.remove(pod.spec)
-                decision = view.claim.annotations.get(DECISION, "") if view.claim is not None else ""
+            if places.take(pod.spec):
                 model.keep(Promise(like=pod, target=view.name, decision=decision))
-        _promise_to_come(model, view, now)
+        for owner, number in places.to_come():
+            to_come = min(number, model.expected.unpromised(owner, now))
+            for pod in model.expected.made_up(owner, to_come, now):
+                model.keep(Promise(like=pod, target=view.name, decision=decision, heir=owner, expected=True))
 
 
-def _promise_to_come(model: ClusterModel, view: NodeView, now: datetime) -> None:
-    decision = view.claim.annotations.get(DECISION, "") if view.claim is not None else ""
-    for owner, places in _left_to_come(model, view).items():
-        to_come = min(places, model.expected.unpromised(owner, now))
-        for pod in model.expected.made_up(owner, to_come, now):
-            model.keep(Promise(like=pod, target=view.name, decision=decision, heir=owner, expected=True))
+class _Places:
+    """The places that a claim was made with and that nobody has any more. Mutable.
 
+    Some were left by pods that are bound elsewhere by now, others were for pods to come of a workload.
+    """
 
-def _left_to_come(model: ClusterModel, view: NodeView) -> dict[str, int]:
-    """Return how many of the places that a claim was made with for pods to come nobody has, by owner."""
-    if view.claim is None or view.claim.launched or model.marks.going(view):
-        return {}
-    own = promised_pods(view.claim)
-    others = (p.like.owner for p in model.promises.at(view.name) if p.pod not in own)
-    taken = Counter(owner.uid for owner in others if owner is not None)
-    places = expected_pods(view.claim)
-    return {
-        owner: left
-        for owner, number in sorted(places.items())
-        if (left := number - taken[owner]) > 0 and _shape(model, view.claim, owner) is not None
-    }
+    def __init__(self, specs: Iterable[PodSpec], to_come: Mapping[str, tuple[PodSpec | None, int]]) -> None:
+        self._specs = list(specs)
+        self._shapes = {owner: shape for owner, (shape, _) in to_come.items()}
+        self._numbers = {owner: number for owner, (_, number) in to_come.items()}
+
+    def __bool__(self) -> bool:
+        return bool(self._specs or self.to_come())
+
+    def take(self, spec: PodSpec, owner: str = "") -> bool:
+        """Take a place for a pod, first one for pods to come of its own workload; return whether there is."""
+        if self._numbers.get(owner, 0) and self._shapes[owner] in (None, spec):
+            self._numbers[owner] -= 1
+            return True
+        if spec in self._specs:
+            self._specs.remove(spec)
+            return True
+        other = next((one for one, _ in self.to_come() if self._shapes[one] == spec), None)
+        if other is not None:
+            self._numbers[other] -= 1
+        return other is not None
+
+    def to_come(self) -> tuple[tuple[str, int], ...]:
+        """Return how many places for pods to come are left, by workload: where they still are like that."""
+        numbers = self._numbers.items()
+        return tuple((one, number) for one, number in numbers if number and self._shapes[one] is not None)
 
 
 def _shape(model: ClusterModel, claim: NodeClaim, owner: str) -> PodSpec | None:
@@ -65,21 +76,23 @@ def _shape(model: ClusterModel, claim: NodeClaim, owner: str) -> PodSpec | None:
     return now.spec if then is not None and now is not None and then.spec == now.spec else None
 
 
-def _left(model: ClusterModel, view: NodeView) -> list[PodSpec]:
+def _left(model: ClusterModel, view: NodeView) -> _Places:
     """Return the places on a claim whose pods are bound elsewhere by now, less those given away again.
 
     Pods that still run on a node that goes are bound too, and have not left theirs: they keep their promise.
     """
-    if view.claim is None or view.claim.launched or model.marks.going(view):
-        return []
-    own = promised_pods(view.claim)
+    claim = view.claim
+    if claim is None or claim.launched or model.marks.going(view):
+        return _Places((), {})
+    own = promised_pods(claim)
     promised = {promise.pod for promise in model.promises.at(view.name)}
-    gone = (uid for uid in own if uid not in promised)
-    left = [pod.spec for uid in gone if (pod := model.objects.pods.get(uid)) is not None and pod.bound]
+    gone = (pod for uid in own if uid not in promised and (pod := model.objects.pods.get(uid)) is not None)
+    numbers = sorted(expected_pods(claim).items())
+    places = _Places(
+        (pod.spec for pod in gone if pod.bound),
+        {owner: (_shape(model, claim, owner), number) for owner, number in numbers},
+    )
     for promise in model.promises.at(view.name):
-        if promise.pod not in own and promise.spec in left:
-            left.remove(promise.spec)
-    for owner, number in _left_to_come(model, view).items():
-        shape = _shape(model, view.claim, owner)
-        left += [shape] * number if shape is not None else []
-    return left
+        if promise.pod not in own:
+            places.take(promise.spec, promise.like.owner.uid if promise.like.owner is not None else "")
+    return places

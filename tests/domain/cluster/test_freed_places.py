@@ -8,13 +8,18 @@ from tests.builders import START, at, bound_pod, claim, pending_pod
 from tests.domain.models import IN_USE, model, promise, see, to_place
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.freed_places import promise_freed_places
-from treenail.domain.model.claims import DECISION, PROMISED
+from treenail.domain.cluster.workloads import Workload
+from treenail.domain.model.claims import DECISION, EXPECTED, PROMISED
 from treenail.domain.model.nodes import NodeClaim
 
 
-def on_its_way(*pods: str, name: str = "c2") -> NodeClaim:
+def on_its_way(*pods: str, name: str = "c2", to_come: str = "") -> NodeClaim:
     """A claim that is not launched yet, and the pods it was made for."""
-    return claim(name, annotations={PROMISED: ",".join(pods), DECISION: "d2"})
+    return claim(name, annotations={PROMISED: ",".join(pods), DECISION: "d2", EXPECTED: to_come})
+
+
+def jobs(wanted: int, *, version: int = 1) -> Workload:
+    return Workload(uid="jobs", kind="ReplicaSet", name="jobs", resource_version=version, wanted=wanted)
 
 
 def places(known: ClusterModel, name: str = "c2") -> list[str]:
@@ -101,3 +106,28 @@ def test_a_claim_that_is_launched_or_goes_is_left_to_decisions(other: NodeClaim)
     promise_freed_places(known, START)
 
     assert to_place(known) == ["p2"]
+
+
+def test_a_place_for_a_pod_to_come_is_another_one_than_that_which_a_pod_left() -> None:
+    on_the_other = bound_pod("p1", "node-c1", owner="jobs")
+    known = model(*IN_USE, jobs(3), on_its_way("p1", to_come="jobs=2"), on_the_other)
+
+    promise_freed_places(known, START)
+    see(known, pending_pod("p2"), pending_pod("p3"))
+    promise_freed_places(known, START)
+
+    assert known.promises.to_come("jobs") == 2
+    assert places(known)[-1] == "p2"
+    assert to_place(known) == ["p3"]
+
+
+def test_a_place_that_is_wanted_no_more_is_given_to_one_alike_pod_of_another_workload() -> None:
+    known = model(*IN_USE, jobs(2), bound_pod("p1", "node-c1", owner="jobs"), on_its_way(to_come="jobs=1"))
+    see(known, jobs(1, version=2), pending_pod("p2"))
+
+    promise_freed_places(known, START)
+    see(known, pending_pod("p3"))
+    promise_freed_places(known, START)
+
+    assert places(known) == ["p2"]
+    assert to_place(known) == ["p3"]
