@@ -25,6 +25,7 @@ from treenail.domain.packing.consolidation.move_terms import UNKNOWN_PRICE, Move
 from treenail.domain.packing.consolidation.new_node_bound import NewNodeBound
 from treenail.domain.packing.consolidation.price_filter import NONE_CHEAPER
 from treenail.domain.packing.consolidation.rearrangement import Rearrangement, TopologyTies, Trial
+from treenail.domain.packing.consolidation.same_type import not_bought_again
 from treenail.domain.packing.consolidation.worth import EVICTION_DOLLARS, ROUNDING
 from treenail.domain.packing.problem import Problem
 
@@ -163,7 +164,7 @@ class _Repack:
                 if len(some) < count:
                     continue
                 self._tries -= 1
-                if self._decide(some, self._cluster.without_bought([one.name for one in some])):
+                if self._exchange(some):
                     break
             waiting = [one for one in waiting[1:] if one.name in self._open]
 
@@ -258,12 +259,32 @@ class _Repack:
 
         What keeps all preferences comes first. Where that is not worth it, some preferences have their price.
         """
-        names = tuple(one.name for one in some)
-        if self._decide(some, self._cluster.without_bought(names)):
+        if self._exchange(some):
             return True
-        if not self._cluster.have_their_price(names):
+        if not self._cluster.have_their_price([one.name for one in some]):
             return False
-        return self._decide(some, self._cluster.without_bought(names, required_only=True))
+        return self._exchange(some, required_only=True)
+
+    def _exchange(self, some: tuple[CandidateNode, ...], *, required_only: bool = False) -> bool:
+        """Try nodes with those that would be bought in their place; return whether any go.
+
+        Those that would be bought again stay, where the others earn as much without them.
+        """
+        trial = self._bought_for(some, required_only)
+        fewer = not_bought_again(some, trial.claims)
+        if not 0 < len(fewer) < len(some):
+            return self._decide(some, trial)
+        self._cluster.undo()
+        without = self._bought_for(fewer, required_only)
+        if not without.left and _earned(fewer, without) >= _earned(some, trial):
+            if self._decide(fewer, without):
+                return True
+        else:
+            self._cluster.undo()
+        return self._decide(some, self._bought_for(some, required_only))
+
+    def _bought_for(self, some: Sequence[CandidateNode], required_only: bool) -> Trial:  # noqa: FBT001
+        return self._cluster.without_bought([one.name for one in some], required_only=required_only)
 
     # --- what becomes of a trial
 
@@ -376,6 +397,12 @@ class _Repack:
                 continue
             self._why |= dict.fromkeys(move.removed, held or Block.AFTER_OTHERS.by())
         return moves
+
+
+def _earned(some: Sequence[CandidateNode], trial: Trial) -> float:
+    """Return what a trial of nodes saves at most, $/h, less what it costs to move their pods, over a day."""
+    saves = sum(one.cost for one in some) - sum(claim.price + claim.surcharge for claim in trial.claims)
+    return saves - sum(one.disruption for one in some) * EVICTION_DOLLARS / _HOURS_TO_EARN
 
 
 def _most_saved_first(one: CandidateNode) -> tuple[float, float, str]:

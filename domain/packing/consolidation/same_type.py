@@ -1,9 +1,10 @@
-"""The rule that several nodes are not replaced by one of a type that one of them has already."""
+"""The rule that several nodes are not replaced by what one of them is already."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from treenail.domain.model import labels
 from treenail.domain.model.blockers import Blocker
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode
 from treenail.domain.packing.consolidation.price_filter import narrowed, sold_types
@@ -29,3 +30,31 @@ def without_same_type(
         return claim
     # Prices are compared without what nodes cost beside: that is the same for whichever stays.
     return narrowed(claim, sold_types(claim, offers, min(kept) + claim.surcharge), min_values)
+
+
+def not_bought_again(
+    removed: Sequence[CandidateNode], claims: Sequence[PlannedClaim]
+) -> tuple[CandidateNode, ...]:
+    """Return those of `removed` for which no claim, at its cheapest, would bring the same node again.
+
+    That is one of its pool, type, zone and way to buy: its pods would move, and nothing else would change.
+    """
+    left = list(removed)
+    for claim in claims:
+        same = next((node for node in left if _brings(claim, node)), None)
+        if same is not None:
+            left.remove(same)
+    return tuple(left)
+
+
+def _brings(claim: PlannedClaim, node: CandidateNode) -> bool:
+    where = {labels.ZONE: node.zone, labels.CAPACITY_TYPE: node.capacity_type}
+    return (
+        claim.pool == node.pool
+        and claim.instance_types[:1] == (node.instance_type,)
+        and all(
+            requirement is None or requirement.has(where[key])
+            for key in where
+            for requirement in (claim.requirements.get(key),)
+        )
+    )

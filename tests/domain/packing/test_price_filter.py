@@ -18,7 +18,7 @@ from treenail.domain.model.capacity_reservations import with_reserved
 from treenail.domain.model.instance_types import InstanceType, Offering
 from treenail.domain.model.requirements import Operator, Requirement, Requirements
 from treenail.domain.packing.consolidation.price_filter import cheaper_than
-from treenail.domain.packing.consolidation.same_type import without_same_type
+from treenail.domain.packing.consolidation.same_type import not_bought_again, without_same_type
 from treenail.domain.packing.plan import PlannedClaim
 from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
 from treenail.domain.scheduling.reserved_offers import Stock
@@ -220,6 +220,16 @@ def test_nodes_of_types_that_are_not_to_come_leave_the_claim_alone() -> None:
     claim = coming(C5, ON_DEMAND)
 
     assert same_type(("m5.small", 0.01), ("m5.large", None), claim=claim) is claim
+
+
+def test_of_several_nodes_those_that_a_claim_would_bring_again_are_told_apart() -> None:
+    claim = coming(C5, ON_DEMAND)
+    again, like = going("again", of="c5.small"), going("spot", of="c5.small", way=labels.SPOT)
+    other = going("other", of="c5.large")
+
+    assert not_bought_again((again, like, other), (claim,)) == (like, other)
+    assert not_bought_again((again, other), ()) == (again, other)
+    assert not_bought_again((again, again), (claim,)) == (again,)
 
 
 # --- properties

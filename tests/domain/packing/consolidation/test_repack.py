@@ -51,6 +51,16 @@ def test_a_node_whose_pods_fit_on_another_goes_and_its_pods_go_there() -> None:
     assert move.disruption == 3.0
 
 
+def test_a_node_that_would_be_bought_again_beside_another_stays() -> None:
+    # Both together would become one like the full node, and a smaller one: only the large one is given up.
+    nodes = (node("large", "m5.4xlarge", *pods("a", 3)), node("full", "m6g.2xlarge", *pods("b", 7)))
+
+    plan = repack(Cluster(nodes=nodes, offers=(ON_DEMAND,)).problem())
+
+    assert removed(plan) == ["large"]
+    assert [claim.instance_types[0] for claim in plan.moves[0].claims] == ["m6g.xlarge"]
+
+
 def test_a_node_that_takes_pods_of_another_stays_itself() -> None:
     # A third node would have room for all of them: but then some pods would move twice.
     nodes = [node(f"n{i}", "m5.2xlarge", *pods(f"p{i}", i + 1)) for i in range(3)]
