@@ -129,8 +129,11 @@ class NodeClassController(DomainActor[NodeClassControllerInbox]):
                 assert_never(message)
 
     def _see(self, seen: PoolsSeen) -> None:
+        used = {pool.node_class for pool in self._pools}
         self._pools = seen.pools
         self._book.see(seen.node_classes)
+        # Whether a class may be launched from is tried for its pools.
+        self._book.ask_again(pool.node_class for pool in seen.pools if pool.node_class not in used)
         self._keep(anew=False)
         self._free()
         if not self._sweeping:
@@ -160,9 +163,14 @@ class NodeClassController(DomainActor[NodeClassControllerInbox]):
 
     def _look_up(self, node_class: NodeClass) -> None:
         cloud = self._cloud
+        pools = tuple(
+            one
+            for one in self._pools
+            if one.node_class == node_class.ref and not (one.deleting or one.static)
+        )
         self._tasks.run(
             _key(node_class),
-            lambda: cloud.node_class_status(node_class),
+            lambda: cloud.node_class_status(node_class, pools),
             self.me,
             lambda outcome: _LookedUp(node_class, outcome),
         )

@@ -14,6 +14,7 @@ from treenail.domain.model.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_class_status import NodeClassMeaning, NodeClassStatus
 from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Condition, Node, NodeClaim
 from treenail.domain.model.observed_capacity import CapacityObserved
 from treenail.domain.model.patches import ClaimPatch, NodePatch
@@ -249,9 +250,10 @@ class Cloud(Protocol):
             InvalidError: they cannot be given: they would be too many, or it is not allowed.
         """
 
-    def node_class_status(self, node_class: NodeClass) -> NodeClassStatus:
+    def node_class_status(self, node_class: NodeClass, pools: tuple[NodePool, ...] = ()) -> NodeClassStatus:
         """Return what a node class means now; an instance profile it wants is made where it is not there.
 
+        Where it could be launched from, it is tried whether that may be done for one of its `pools`.
         What fails to be looked up is told by the conditions and not raised.
         """
         ...

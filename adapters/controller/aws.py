@@ -135,6 +135,8 @@ def open_ec2(ground: Ground, connection: Connection, prices: PriceOverrides) -> 
         default_instance_profile=settings.aws_default_instance_profile,
         isolated=settings.isolated_vpc,
         prices=prices,
+        dry_run=not settings.disable_dry_run,
+        tags=settings.aws_tags,
         log=ground.telemetry.log,
     )
     return EC2(cloud, refresher)

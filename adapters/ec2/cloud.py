@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
 from treenail.adapters.ec2.discovery.asking import Aws, matching
@@ -13,6 +14,7 @@ from treenail.adapters.ec2.discovery.capacity_reservations import described_rese
 from treenail.adapters.ec2.discovery.statuses import InstanceStatuses
 from treenail.adapters.ec2.launch.boot_check import BootCheck
 from treenail.adapters.ec2.launch.descriptions import Descriptions
+from treenail.adapters.ec2.launch.dry_run import DryRuns
 from treenail.adapters.ec2.launch.fleets import Fleets, NodeClasses
 from treenail.adapters.ec2.launch.listing import SharedListing
 from treenail.adapters.ec2.launch.profiles import Profiles
@@ -28,7 +30,8 @@ from treenail.domain.interruption.impairments import (
     of_ending_reservations,
 )
 from treenail.domain.interruption.message_parsing import InterruptionKind
-from treenail.domain.model.errors import InvalidError, PortError
+from treenail.domain.launch.trial_launch import trial_launch
+from treenail.domain.model.errors import InvalidError, NodeClassNotReadyError, PortError
 from treenail.domain.model.fleets import (
     CLUSTER_TAG,
     LAUNCH_TAG,
@@ -38,8 +41,14 @@ from treenail.domain.model.fleets import (
     InstanceState,
 )
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.node_class_status import INSTANCE_PROFILE_READY, NodeClassStatus
+from treenail.domain.model.node_class_status import (
+    INSTANCE_PROFILE_READY,
+    NodeClassMeaning,
+    NodeClassStatus,
+)
 from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import Condition, Status
 from treenail.domain.model.observed_capacity import CapacityObserved
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.model.purposes import Purpose
@@ -66,7 +75,8 @@ class EC2Cloud:
 
     `node_classes` knows what node classes mean in the account and what they can launch, `facts` what
     nodes must be told of the cluster; `default_instance_profile` is for node classes that name none. Where
-    the account is `isolated`, IAM is out of reach. `log` is told what was made, or not
+    the account is `isolated`, IAM is out of reach. With `dry_run`, it is tried whether node classes may be
+    launched from; `tags` are those of everything that is launched. `log` is told what was made, or not
     looked up.
     """
 
@@ -81,6 +91,8 @@ class EC2Cloud:
         default_instance_profile: str = "",
         isolated: bool = False,
         prices: PriceOverrides = NO_OVERRIDES,
+        dry_run: bool = False,
+        tags: Mapping[str, str] = MappingProxyType({}),
         log: Log = unheard,
     ) -> None:
         self._aws = aws
@@ -104,6 +116,8 @@ class EC2Cloud:
             profile_of=self._profiles.of,
             prices=prices,
         )
+        self._dry_runs = DryRuns(aws, clock, self._templates, self._fleets.prepare, log) if dry_run else None
+        self._tags = tags
         self._log = log
         self._statuses = InstanceStatuses(aws)
         self._listing = SharedListing(clock, self._list)
@@ -121,13 +135,17 @@ class EC2Cloud:
         """Return all types that `node_class` could launch, sorted by name, with offerings and prices.
 
         Raises:
-            NodeClassNotReadyError: its subnets, security groups or images are not to be found, or its
-                instances would have no profile or no user data they could boot with.
+            NodeClassNotReadyError: its subnets, security groups or images are not to be found, its
+                instances would have no profile or no user data they could boot with, or a dry run found
+                that the controller may not launch them.
             UnavailableError, TooManyRequestsError, InvalidError: as `CallRetries` says.
         """
         if not node_class.launch_template:
             self._profiles.of(node_class)
             self._boot_check.check(node_class, kubelet)
+        forbidden = None if self._dry_runs is None else self._dry_runs.forbidden(node_class.ref)
+        if forbidden is not None:
+            raise NodeClassNotReadyError(f"{node_class.ref}: {forbidden.message}", reason=forbidden.reason)
         types = self._node_classes.instance_types(node_class, kubelet)
         self._descriptions.note_catalogue(node_class.ref, types)
         return types
@@ -223,16 +241,37 @@ class EC2Cloud:
         create = partial(self._aws.clients.ec2.create_tags, Resources=[instance_id], Tags=written(tags))
         self._aws.retries.call("ec2", "CreateTags", create)
 
-    def node_class_status(self, node_class: NodeClass) -> NodeClassStatus:
-        """Return what a node class means now; an instance profile it wants is made where it is not there."""
+    def node_class_status(self, node_class: NodeClass, pools: tuple[NodePool, ...] = ()) -> NodeClassStatus:
+        """Return what a node class means now; an instance profile it wants is made where it is not there.
+
+        Where it could be launched from, it is tried whether that may be done for one of its `pools`.
+        """
         found = self._node_classes.node_class_status(node_class)
         if node_class.launch_template:
             return found
         profile, condition = look_up(INSTANCE_PROFILE_READY, lambda: self._profiles.of(node_class))
-        return NodeClassStatus(
-            meaning=replace(found.meaning, instance_profile=profile or ""),
-            conditions=(*found.conditions, condition),
+        meaning = replace(found.meaning, instance_profile=profile or "")
+        conditions = (*found.conditions, condition)
+        if all(one.status is Status.TRUE for one in conditions):
+            conditions += self._authorization(node_class, meaning, pools)
+        return NodeClassStatus(meaning=meaning, conditions=conditions)
+
+    def _authorization(
+        self, node_class: NodeClass, meaning: NodeClassMeaning, pools: tuple[NodePool, ...]
+    ) -> tuple[Condition, ...]:
+        """Return the condition that the controller may not launch from a class, where that is so."""
+        if self._dry_runs is None:
+            return ()
+        trial = partial(trial_launch, node_class, pools, cluster_name=self._cluster_name, tags=self._tags)
+        forbidden = self._dry_runs.of(
+            node_class,
+            meaning,
+            pools,
+            lambda: trial(
+                self._node_classes.instance_types(node_class, node_class.kubelet), now=self._clock.now()
+            ),
         )
+        return () if forbidden is None else (forbidden.condition,)
 
     def release(self, node_class: NodeClass) -> None:
         """Delete the instance profiles and launch templates that were made for a node class.

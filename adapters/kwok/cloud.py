@@ -25,6 +25,7 @@ from treenail.domain.model.fleets import FleetAnswer, FleetError, FleetRequest, 
 from treenail.domain.model.instance_types import InstanceType, Offering
 from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node
 from treenail.domain.model.observed_capacity import CapacityObserved
 from treenail.domain.model.patches import NodePatch
@@ -63,9 +64,9 @@ class KwokCloud:
         del node_class, kubelet
         return tuple(self._types.values())
 
-    def node_class_status(self, node_class: NodeClass) -> NodeClassStatus:
+    def node_class_status(self, node_class: NodeClass, pools: tuple[NodePool, ...] = ()) -> NodeClassStatus:
         """Return that node classes mean nothing here."""
-        del node_class
+        del node_class, pools
         return NodeClassStatus()
 
     def release(self, node_class: NodeClass) -> None:

@@ -175,6 +175,11 @@ class Settings:
         values.boolean,
         "Whether EKS, not the API server, is asked for the version of Kubernetes for images.",
     )
+    disable_dry_run: bool = _variable(
+        "false",
+        values.boolean,
+        "`true` turns off the dry runs by which it is found whether a node class may be launched from.",
+    )
     price_overrides_file: str = _variable(
         "", values.text, "The file with your own prices; without it, AWS's published prices are used."
     )

@@ -28,7 +28,6 @@ IGNORED: Final[Mapping[str, str]] = {
     "CPU_REQUESTS": "1000",
     "DISABLE_CLUSTER_STATE_OBSERVABILITY": "false",
     "DISABLE_CONTROLLER_WARMUP": "true",
-    "DISABLE_DRY_RUN": "false",
     "ENABLE_PROFILING": "false",
     "IGNORE_DRA_REQUESTS": "true",
     "LOG_ERROR_OUTPUT_PATHS": "stderr",

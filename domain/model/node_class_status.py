@@ -18,6 +18,7 @@ SECURITY_GROUPS_READY: Final = "SecurityGroupsReady"
 RESERVATIONS_READY: Final = "CapacityReservationsReady"
 PLACEMENT_GROUP_READY: Final = "PlacementGroupReady"
 INSTANCE_PROFILE_READY: Final = "InstanceProfileReady"
+VALIDATED: Final = "ValidationSucceeded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -71,6 +72,7 @@ class NodeClassStatus:
     """The status of a node class in the cloud: what it means, and a condition for each part of that.
 
     A condition is False where the class says something that is not there, Unknown where nobody could tell.
+    `VALIDATED` is among them, as False, where the controller may not launch from it.
     Without conditions node classes mean nothing to this cloud.
     """
 

@@ -61,6 +61,11 @@ class NodeClassBook:
         self._asked |= {one.ref: one for one in due}
         return due
 
+    def ask_again(self, refs: Iterable[NodeClassRef]) -> None:
+        """Take it that classes were not looked up yet."""
+        for ref in refs:
+            self._asked.pop(ref, None)
+
     def status_seen(self, node_class: NodeClass, status: NodeClassStatus | None) -> None:
         """Take in the status of a class, None where EC2 did not tell it."""
         self._well[node_class.ref] = status is not None and all(

@@ -12,15 +12,15 @@ from treenail.domain.model.node_class_status import (
     IMAGES_READY,
     SECURITY_GROUPS_READY,
     SUBNETS_READY,
+    VALIDATED,
     NodeClassStatus,
 )
 from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import Generation, NodePool
-from treenail.domain.model.nodes import READY, Condition, Status
+from treenail.domain.model.nodes import READY, Condition, Status, condition_of
 from treenail.domain.model.not_acted_on import not_followed
 
 # As Karpenter calls them, and the reasons too: what looks at its pools finds the same at ours.
-VALIDATED: Final = "ValidationSucceeded"
 NODE_CLASS_READY: Final = "NodeClassReady"
 _UNHEALTHY: Final = "UnhealthyDependents"
 _RECONCILING: Final = "ReconcilingDependents"
@@ -100,8 +100,9 @@ def node_class_conditions(
     `Ready` says which of them fails first, by its reason and message.
     """
     ref = checked.key.node_class
-    parts = tuple(replace(c, message=_part_spoken(ref, c)) for c in status.conditions)
-    validated = _validated(checked, parts)
+    spoken_of = tuple(replace(c, message=_part_spoken(ref, c)) for c in status.conditions)
+    parts = tuple(c for c in spoken_of if c.type != VALIDATED)
+    validated = condition_of(spoken_of, VALIDATED) or _validated(checked, parts)
     dependents = (*parts, validated)
     failed = next((c for c in dependents if c.status is Status.FALSE), None)
     unknown = next((c for c in dependents if c.status is Status.UNKNOWN), None)

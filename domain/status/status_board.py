@@ -10,13 +10,17 @@ from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside, PoolsSee
 from treenail.domain.cluster.set_aside import ObjectUnderstood
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.events import ObjectRef
-from treenail.domain.model.node_class_status import NodeClassMeaning, NodeClassStatus, NodeClassStatusSeen
+from treenail.domain.model.node_class_status import (
+    VALIDATED,
+    NodeClassMeaning,
+    NodeClassStatus,
+    NodeClassStatusSeen,
+)
 from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import READY, Condition, Status, condition_of
 from treenail.domain.model.template_hash import own_stamps
 from treenail.domain.status.readiness import (
-    VALIDATED,
     NodeClassChecked,
     invalid,
     node_class_conditions,

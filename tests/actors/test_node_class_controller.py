@@ -251,3 +251,17 @@ def test_profiles_are_collected_every_half_hour_whatever_comes_of_it(error: Port
 
     assert stage.cloud.troubles.calls.count("collect_profiles default") == 2
     assert len(stage.logged("garbage collected instance profiles")) == (2 if error is None else 1)
+
+
+def test_a_class_is_looked_up_for_its_pools_and_again_when_it_gets_the_first() -> None:
+    stage = Keeping(node_class())
+    stage.see()
+    assert stage.cloud.pools_of == {"default": ()}
+    looks = stage.asked("node_class_status")
+
+    elsewhere = replace(node_pool("other"), node_class=replace(DEFAULT_CLASS, name="other"))
+    stage.keeper.tell(PoolsSeen(pools=(node_pool("web"), elsewhere), node_classes=stage.classes()))
+    stage.run(2)
+
+    assert stage.cloud.pools_of == {"default": ("web",)}
+    assert stage.asked("node_class_status") == looks + 1

@@ -26,6 +26,7 @@ from treenail.domain.model.fleets import (
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.observed_capacity import CapacityObserved, ObservedCapacity
 from treenail.domain.model.patches import ClaimPatch, NodePatch
@@ -152,6 +153,8 @@ class StubCloud:
         self.ending: dict[str, Instance] = {}
         self.lingers = False
         self.protected = ""
+        # The pools that node classes were looked up for.
+        self.pools_of: dict[str, tuple[str, ...]] = {}
         self._agenda = agenda
         self._numbers = count()
         self._answers: dict[str, tuple[str, FleetAnswer]] = {}
@@ -160,7 +163,8 @@ class StubCloud:
         del kubelet
         return self.troubles.run("instance_types", node_class.ref.name, lambda: self.types)
 
-    def node_class_status(self, node_class: NodeClass) -> NodeClassStatus:
+    def node_class_status(self, node_class: NodeClass, pools: tuple[NodePool, ...] = ()) -> NodeClassStatus:
+        self.pools_of[node_class.ref.name] = tuple(pool.name for pool in pools)
         return self.troubles.run("node_class_status", node_class.ref.name, lambda: self.stands)
 
     def release(self, node_class: NodeClass) -> None:

@@ -193,3 +193,23 @@ def test_a_node_class_goes_after_its_claims_and_with_its_profile() -> None:
         assert rehearsal.cluster.objects(NodeClass) == ()
         assert len(rehearsal.ec2.iam.all) == 0
         assert rehearsal.cluster.claims() == ()
+
+
+@pytest.mark.parametrize("action", ["CreateFleet", "RunInstances", "CreateLaunchTemplate"])
+def test_a_class_that_may_not_be_launched_from_says_so_and_is_used_when_it_may(action: str) -> None:
+    with Rehearsal(seed=6) as rehearsal:
+        rehearsal.ec2.outside.forbid(action)
+        rehearsal.apply(text(node_class(), node_pool(), deployment(replicas=2)))
+        rehearsal.run("3m")
+
+        condition, ready = shown(rehearsal, "ValidationSucceeded"), shown(rehearsal, "Ready")
+        assert (condition.status, condition.reason) == (Status.FALSE, f"{action}AuthCheckFailed")
+        assert (ready.status, ready.reason) == (Status.FALSE, condition.reason)
+        assert not holds(rehearsal.cluster.conditions(POOL), "Ready")
+        assert (rehearsal.running(), rehearsal.claims()) == (0, ())
+
+        rehearsal.ec2.outside.forbid(None)
+        rehearsal.run("3m")
+
+        assert holds(rehearsal.cluster.conditions(CLASS), "Ready")
+        assert rehearsal.running() == 2

@@ -144,7 +144,7 @@ class Fleets:
             if known.digest != request.digest():
                 raise InvalidError(f"{_MISMATCH}: the token {request.token} was used for another request")
             return known
-        call = self._prepare(request)
+        call = self.prepare(request)
         with self._lock:
             self._calls[request.token] = call
         self._addresses.deduct(request.token, call.addresses, instances=request.count)
@@ -168,7 +168,14 @@ class Fleets:
         )
         return replace(answer, errors=errors)
 
-    def _prepare(self, request: FleetRequest) -> FleetCall:
+    def prepare(self, request: FleetRequest) -> FleetCall:
+        """Return the call for a request.
+
+        Raises:
+            InvalidError: nothing of what it asks for can be launched.
+            NodeClassNotReadyError: the node class cannot be launched from.
+            PortError: as `CallRetries` says.
+        """
         node_class = request.node_class
         resolved = self._node_classes.resolve(node_class)
         types = self._node_classes.instance_types(node_class, request.kubelet)

@@ -40,11 +40,14 @@ from treenail.adapters.fake.ec2.throttle import (
 from treenail.adapters.fake.luck import chance, fork
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.interruption.impairments import Impairments
-from treenail.domain.model.errors import InvalidError, UnavailableError
+from treenail.domain.launch.trial_launch import Forbidden
+from treenail.domain.model.errors import InvalidError, NodeClassNotReadyError, UnavailableError
 from treenail.domain.model.fleets import CLUSTER_TAG, FleetAnswer, FleetRequest, Instance, InstanceState
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import Status
 from treenail.domain.model.observed_capacity import CapacityObserved, ObservedCapacity
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.resources import Resources
@@ -100,6 +103,7 @@ class FakeEC2:
         self._node_class_statuses = NodeClassStatuses(self._region, self._admit, cluster=cluster_name)
         self._sizes = NodeSizes()
         self.outside = OutsideEvents(self._region, self._fleets, self._templates, queue)
+        self._found_forbidden: Forbidden | None = None
         self.health = Health(self._region, self._admit, cluster=cluster_name)
         self._running: list[OnRunning] = []
         self._gone: list[OnGone] = []
@@ -117,6 +121,8 @@ class FakeEC2:
             UnavailableError, TooManyRequestsError: no answer, or a rate limit.
         """
         self._admit(DESCRIBE_INSTANCE_TYPES)
+        if (forbidden := self._found_forbidden) is not None:
+            raise NodeClassNotReadyError(f"{node_class.ref}: {forbidden.message}", reason=forbidden.reason)
         return self._region.assortment(node_class, kubelet).launchable
 
     def learn(self, observation: CapacityObserved) -> bool:
@@ -136,6 +142,8 @@ class FakeEC2:
             raise InvalidError(
                 f"UnauthorizedOperation: instances of {self.cluster_name} bear the tag {CLUSTER_TAG}"
             )
+        if self.outside.forbidden is not None:
+            raise InvalidError(f"UnauthorizedOperation: {self.outside.forbidden.why}")
         if self._templates.thought_there(request):
             self._admit(CREATE_FLEET, max(request.count, 1))
         if not self._templates.there(request):
@@ -204,9 +212,17 @@ class FakeEC2:
         self._admit(CREATE_TAGS)
         self._machines.tag(instance_id, self.cluster_name, tags)
 
-    def node_class_status(self, node_class: NodeClass) -> NodeClassStatus:
-        """Return what a node class means now; an instance profile it wants is made."""
-        return self._node_class_statuses.of(node_class)
+    def node_class_status(self, node_class: NodeClass, pools: tuple[NodePool, ...] = ()) -> NodeClassStatus:
+        """Return what a node class means now; an instance profile it wants is made.
+
+        What `outside` forbade of launches is told where it has `pools`, as by a dry run.
+        """
+        found = self._node_class_statuses.of(node_class)
+        well = all(one.status is Status.TRUE for one in found.conditions)
+        self._found_forbidden = forbidden = self.outside.forbidden if pools and well else None
+        if forbidden is None:
+            return found
+        return replace(found, conditions=(*found.conditions, forbidden.condition))
 
     def release(self, node_class: NodeClass) -> None:
         """Delete what was made for a node class."""

@@ -9,6 +9,7 @@ from treenail.adapters.fake.ec2.region import Region
 from treenail.adapters.fake.ec2.spells import Spell
 from treenail.adapters.fake.ec2.troubles import Troubles
 from treenail.adapters.fake.queue import FakeQueue
+from treenail.domain.launch.trial_launch import Forbidden
 from treenail.domain.model.fleets import FleetRequest, Instance
 
 
@@ -22,6 +23,8 @@ class OutsideEvents:
         self._fleets = fleets
         self._templates = templates
         self._troubles = Troubles(region, queue)
+        # What the controller may not do of a launch, for now.
+        self.forbidden: Forbidden | None = None
 
     def launch(self, request: FleetRequest) -> tuple[Instance, ...]:
         """Launch as somebody else would, who need not tag instances as this cluster's."""
@@ -70,6 +73,11 @@ class OutsideEvents:
     def retire(self, *instance_ids: str, after_seconds: float = 14 * 86_400) -> None:
         """Announce the retirement of the hardware of instances, and end them at that time."""
         self._troubles.retire(instance_ids, after_seconds)
+
+    def forbid(self, action: str | None) -> None:
+        """Take the permission for an action of launches, such as "CreateFleet", away; None gives all back."""
+        why = "You are not authorized to perform this operation."
+        self.forbidden = None if action is None else Forbidden(action=action, why=why)
 
     def begin(self, spell: Spell, seconds: float) -> None:
         """Have something go wrong with all calls for so many seconds."""
