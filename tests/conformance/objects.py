@@ -22,6 +22,9 @@ KEYS: Final = {
     "optional": labels.AWS + "instance-local-nvme",
 }
 BOTH_WAYS: Final = "way In spot on-demand"
+# Nothing is disrupted of our own will.
+CALM: Final = ({"nodes": "0"},)
+FREE: Final = ({"nodes": "100%"},)
 
 
 def key_of(name: str) -> str:
@@ -57,7 +60,7 @@ def taints(*texts: str) -> list[dict[str, str]]:
 
 
 def tolerations(*texts: str) -> list[dict[str, str]]:
-    """Return tolerations written as taints, with Exists where they have no value; "" tolerates everything."""
+    """Return tolerations written as taints, with Exists where they have no value. "" tolerates everything."""
     made = []
     for text in texts:
         if not text:
@@ -81,14 +84,14 @@ def pool(
     startup: Sequence[str] = (),
     weight: int | None = None,
     limits: Mapping[str, str] | None = None,
-    budgets: Sequence[Mapping[str, object]] = ({"nodes": "100%"},),
+    budgets: Sequence[Mapping[str, object]] = CALM,
     policy: str = "WhenEmpty",
     after: str = "Never",
     expire: str = "Never",
     grace: str | None = None,
     node_class: str = "default",
 ) -> Manifest:
-    """Return a pool. What runs on its nodes keeps them, unless `after` or `expire` say else."""
+    """Return a pool. Its nodes stay, unless `budgets` let them go."""
     ways = () if any(one.startswith("way ") for one in need) else (BOTH_WAYS,)
     template: Manifest = {
         "requirements": needs(*need, *ways),
@@ -253,6 +256,32 @@ def _workload(kind: str, name: str, meta: Manifest, spec: Manifest, **more: obje
     template = {"metadata": {"labels": {"app": name}, **meta}, "spec": spec}
     body = {"selector": {"matchLabels": {"app": name}}, "template": template, **more}
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": body}
+
+
+def node(
+    name: str,
+    *,
+    labels_: Mapping[str, str] | None = None,
+    taint: Sequence[str] = (),
+    cpu: str = "10",
+    memory: str = "10Gi",
+    pods: str = "110",
+    **status: object,
+) -> Manifest:
+    """Return a ready node that no claim is of."""
+    room = {"cpu": cpu, "memory": memory, "pods": pods}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {labels.HOSTNAME: name, **labelled(labels_ or {})}},
+        "spec": {"providerID": f"other:///{name}", "taints": taints(*taint)},
+        "status": {
+            "capacity": room,
+            "allocatable": room,
+            "conditions": [{"type": "Ready", "status": "True"}],
+            **status,
+        },
+    }
 
 
 def deployment(

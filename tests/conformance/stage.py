@@ -17,6 +17,8 @@ from treenail.domain.model.nodes import Node
 from treenail.domain.model.pods import Pod
 
 _AT_ONCE: Final = (0.0, 0.0)
+_NEVER: Final = (1e9, 1e9)
+_WAITS: Final = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
 _QUICK_EC2: Final = EC2Settings(
     latency=(0.01, 0.01),
     fleet_latency=(0.1, 0.1),
@@ -34,19 +36,24 @@ _SETTLES: Final = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """Under what conditions a case plays: what is on sale, and what the controller is told."""
+    """Under what conditions a case plays: what is on sale, and what the controller is told.
+
+    With `scheduler` the cluster's scheduler binds pods, as it likes; without, pods are bound as was decided.
+    """
 
     types: Sequence[Size] | None = SIX
+    scheduler: bool = False
     system: dict[str, Any] = field(default_factory=dict)
     ec2: dict[str, Any] = field(default_factory=dict)
     cluster: dict[str, Any] = field(default_factory=dict)
 
     def conditions(self) -> Conditions:
+        absent = {} if self.scheduler else {"schedule": _NEVER}
         return Conditions(
             system=SystemSettings(cluster_name="demo", **self.system),
             catalogue=None if self.types is None else OwnCatalogue(self.types),
             ec2=replace(_QUICK_EC2, **self.ec2),
-            cluster=replace(_QUICK_CLUSTER, **self.cluster),
+            cluster=replace(_QUICK_CLUSTER, **absent, **self.cluster),
         )
 
 
@@ -57,6 +64,7 @@ class Stage:
     """A rehearsal, and what the steps of a case look at."""
 
     def __init__(self, setting: Setting, seed: int = 1) -> None:
+        self._scheduler = setting.scheduler
         self.rehearsal = Rehearsal(seed=seed, conditions=setting.conditions())
         self.requests: list[FleetRequest] = []
         self.rehearsal.ec2.on_running(lambda _, request: self.requests.append(request))
@@ -66,23 +74,46 @@ class Stage:
 
     def apply(self, *manifests: Manifest) -> None:
         """Apply manifests, with the node class `default` beside the first unless they have it."""
-        given = list(manifests)
+        given = [self._waiting(one) for one in manifests]
         if not self._classes_given:
             self._classes_given = True
             names = [one["metadata"]["name"] for one in given if one["kind"] == "EC2NodeClass"]
             given = [*([] if "default" in names else [node_class()]), *given]
         self.rehearsal.apply(text(*given))
 
-    def settle(self) -> None:
-        """Let time pass until every pod has a node, or half a minute."""
-        rehearsal = self.rehearsal
-        end = rehearsal.seconds + _SETTLES
-        while rehearsal.seconds < end and not self._settled():
-            rehearsal.run(1)
+    def _waiting(self, manifest: Manifest) -> Manifest:
+        """Return a pod as one that the scheduler has found no node for; others as they are."""
+        if self._scheduler or manifest["kind"] != "Pod" or manifest["spec"].get("nodeName"):
+            return manifest
+        return {**manifest, "status": {"conditions": [_WAITS], **manifest.get("status", {})}}
+
+    def settle(self, seconds: int = _SETTLES) -> None:
+        """Let time pass until every pod has a node, or so long."""
+        end = self.rehearsal.seconds + seconds
+        while self.rehearsal.seconds < end and not self._settled():
+            self.run(1)
+
+    def run(self, duration: float | str) -> None:
+        """Let time pass. Without a scheduler, pods are then bound to the nodes that were decided on."""
+        self.rehearsal.run(duration)
+        if not self._scheduler:
+            self._bind()
 
     def _settled(self) -> bool:
         pods = self.rehearsal.pods()
         return bool(pods) and all(pod.node_name for pod in pods)
+
+    def _bind(self) -> None:
+        promises = self.rehearsal.system.model.promises
+        by_claim = {claim.name: claim.node_name for claim in self.rehearsal.claims()}
+        nodes = {node.name for node in self.rehearsal.nodes()}
+        for pod in self.rehearsal.pods():
+            promise = promises.of(pod.uid)
+            if pod.node_name or promise is None:
+                continue
+            node = by_claim.get(promise.target, promise.target)
+            if node in nodes:
+                self.rehearsal.cluster.bind_pod(pod.namespace, pod.name, uid=pod.uid, node=node)
 
     def pod(self, name: str) -> Pod:
         """Return the pod of a name, or the one whose name begins with it (one of a Deployment)."""
@@ -91,10 +122,13 @@ class Stage:
         return found[0]
 
     def pods(self, name: str) -> list[Pod]:
-        """Return the pods of a name, or those of a workload of this name, or of "name-0", "name-1"..."""
+        """Return the pods of a name, or all labelled app=name, or else "name-0", "name-1"..."""
         pods = self.rehearsal.pods()
-        exactly = [pod for pod in pods if pod.name == name]
-        return exactly or [pod for pod in pods if pod.name.startswith(f"{name}-")]
+        return (
+            [pod for pod in pods if pod.name == name]
+            or [pod for pod in pods if pod.labels.get("app") == name]
+            or [pod for pod in pods if pod.name.startswith(f"{name}-")]
+        )
 
     def node_of(self, pod: Pod) -> Node:
         """Return the node that a pod is on; AssertionError where it has none."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 from tests.conformance.objects import key_of
 from tests.conformance.stage import Stage, Step
-from treenail.domain.model.pods import Phase
 
 
 def on(name: str, /, more: Mapping[str, str | None] | None = None, **labels: str | None) -> Step:
@@ -20,7 +19,6 @@ def on(name: str, /, more: Mapping[str, str | None] | None = None, **labels: str
         for pod in pods:
             node = stage.node_of(pod)
             assert {key: node.labels.get(key) for key in wanted} == wanted
-            assert pod.phase is Phase.RUNNING, f"{pod.name} is {pod.phase} on {node.name}"
 
     return check
 
@@ -71,6 +69,47 @@ def split(name: str, by: str, *counts: int) -> Step:
     return check
 
 
+def waiting(name: str, count: int) -> Step:
+    """Expect that so many of the pods of a name have no node."""
+
+    def check(stage: Stage) -> None:
+        assert sum(not pod.node_name for pod in stage.pods(name)) == count
+
+    return check
+
+
+def most(name: str, by: str, count: int) -> Step:
+    """Expect that no domain of a label has more than so many pods of a name."""
+
+    def check(stage: Stage) -> None:
+        placed = [pod for pod in stage.pods(name) if pod.node_name]
+        domains = Counter(stage.node_of(pod).labels[key_of(by)] for pod in placed)
+        assert max(domains.values()) <= count, f"they are split {dict(domains)}"
+
+    return check
+
+
+def level(name: str, by: str, skew: int, *, domains: int = 1) -> Step:
+    """Expect that the domains of a label differ by no more than `skew` pods of a name; all have a node."""
+
+    def check(stage: Stage) -> None:
+        counts = Counter(stage.node_of(pod).labels[key_of(by)] for pod in stage.pods(name))
+        least = min(counts.values()) if len(counts) >= domains else 0
+        assert max(counts.values()) - least <= skew, f"they are split {dict(counts)}"
+
+    return check
+
+
+def alike(by: str, *names: str) -> Step:
+    """Expect that all pods of these names are on nodes with one value of a label."""
+
+    def check(stage: Stage) -> None:
+        values = {stage.node_of(pod).labels[key_of(by)] for name in names for pod in stage.pods(name)}
+        assert len(values) == 1, f"they are in {sorted(values)}"
+
+    return check
+
+
 def nodes(count: int) -> Step:
     """Expect that there are so many nodes, and as many claims."""
 
@@ -92,22 +131,33 @@ def asked_for(*types: str) -> Step:
     return check
 
 
-def removed(*names: str) -> Step:
-    """Delete the pods of these names, and let them go."""
+def removed(*names: str, but_in: str = "") -> Step:
+    """Delete the pods of these names, but those in a zone, and let them go."""
 
     def do(stage: Stage) -> None:
         for name in names:
             for pod in stage.pods(name):
-                stage.rehearsal.delete("Pod", pod.name)
-        stage.rehearsal.run(2)
+                if not but_in or stage.node_of(pod).labels[key_of("zone")] != but_in:
+                    stage.rehearsal.delete("Pod", pod.name)
+        stage.run(2)
 
     return do
+
+
+def taints_of(name: str, *wanted: str) -> Step:
+    """Expect that the node of a pod has just these taints, written as "key=value:NoSchedule"."""
+
+    def check(stage: Stage) -> None:
+        there = stage.node_of(stage.pod(name)).taints
+        assert sorted(f"{t.key}={t.value}:{t.effect.value}" for t in there) == sorted(wanted)
+
+    return check
 
 
 def passes(duration: float | str) -> Step:
     """Let time pass."""
 
     def do(stage: Stage) -> None:
-        stage.rehearsal.run(duration)
+        stage.run(duration)
 
     return do

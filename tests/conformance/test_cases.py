@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.case import Case
-from tests.conformance.cases import instance_types_for_pods, node_labels, relaxation
+from tests.conformance.cases import affinity, instance_types_for_pods, node_labels, relaxation, spreading
 from tests.conformance.objects import pod, pool
 from tests.conformance.stage import USUAL
 from tests.conformance.steps import apart, asked_for, nodes, on, refused, split
 
-TABLES = (node_labels, relaxation, instance_types_for_pods)
+TABLES = (node_labels, relaxation, instance_types_for_pods, spreading, affinity)
 CASES = [case for table in TABLES for case in table.CASES]
 
 
