@@ -40,6 +40,7 @@ class Size:
     places: Sequence[tuple[str, str]] = PLACES
     price: float | None = None
     prices: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    generation: int = 1
 
     @property
     def dollars(self) -> float:
@@ -61,6 +62,7 @@ class Size:
             labels.OS: "linux",
             labels.INSTANCE_SIZE: "large" if self.large else "small",
             labels.INSTANCE_CPU: str(self.cpu),
+            labels.INSTANCE_GENERATION: str(self.generation),
         }
         places = [place for place in self.places if place[0] in zones]
         return InstanceType(

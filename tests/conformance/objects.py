@@ -19,6 +19,7 @@ KEYS: Final = {
     "pool": labels.NODEPOOL,
     "size": labels.INSTANCE_SIZE,
     "cpus": labels.INSTANCE_CPU,
+    "generation": labels.INSTANCE_GENERATION,
     "optional": labels.AWS + "instance-local-nvme",
 }
 BOTH_WAYS: Final = "way In spot on-demand"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
+from tests.builders import DEFAULT_CLASS
 from tests.conformance.instance_types import SIX, OwnCatalogue, Size
 from tests.scenarios.manifests import Manifest, node_class, text
 from treenail.actors.system import SystemSettings
@@ -13,7 +14,9 @@ from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Settings
 from treenail.domain.model.fleets import FleetRequest
-from treenail.domain.model.nodes import Node
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pods import Pod
 
 _AT_ONCE: Final = (0.0, 0.0)
@@ -48,7 +51,7 @@ class Setting:
     cluster: dict[str, Any] = field(default_factory=dict)
 
     def conditions(self) -> Conditions:
-        absent = {} if self.scheduler else {"schedule": _NEVER}
+        absent: dict[str, Any] = {} if self.scheduler else {"schedule": _NEVER}
         return Conditions(
             system=SystemSettings(cluster_name="demo", **self.system),
             catalogue=None if self.types is None else OwnCatalogue(self.types),
@@ -68,8 +71,8 @@ class Stage:
         self.rehearsal = Rehearsal(seed=seed, conditions=setting.conditions())
         self.requests: list[FleetRequest] = []
         self.rehearsal.ec2.on_running(lambda _, request: self.requests.append(request))
-        # What a case remembers, by the name that it gave it.
-        self.noted: dict[str, Any] = {}
+        # What a case remembers: labels of nodes, by what it calls them.
+        self.noted: dict[object, str] = {}
         self._classes_given = False
 
     def apply(self, *manifests: Manifest) -> None:
@@ -115,6 +118,12 @@ class Stage:
             if node in nodes:
                 self.rehearsal.cluster.bind_pod(pod.namespace, pod.name, uid=pod.uid, node=node)
 
+    def types(self) -> dict[str, InstanceType]:
+        """Return the instance types of the case, by name."""
+        catalogue = self.rehearsal.catalogue
+        made = catalogue.instance_types(NodeClass(ref=DEFAULT_CLASS), Kubelet())
+        return {one.name: one for one in made}
+
     def pod(self, name: str) -> Pod:
         """Return the pod of a name, or the one whose name begins with it (one of a Deployment)."""
         found = self.pods(name)
@@ -135,6 +144,11 @@ class Stage:
         nodes = {node.name: node for node in self.rehearsal.nodes()}
         assert pod.node_name in nodes, f"{pod.name} has no node: {self.why(pod)}"
         return nodes[pod.node_name]
+
+    def claim_of(self, pod: Pod) -> NodeClaim:
+        """Return the claim of the node that a pod is on."""
+        node = self.node_of(pod)
+        return next(claim for claim in self.rehearsal.claims() if claim.node_name == node.name)
 
     def why(self, pod: Pod) -> str:
         """Return what the events say of a pod."""

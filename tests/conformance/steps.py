@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
 
-from tests.conformance.objects import key_of
+from tests.conformance.objects import key_of, needs, taints
 from tests.conformance.stage import Stage, Step
+from tests.conformance.volumes import csi_node
+from treenail.adapters.fake.ec2 import Shortfall
+from treenail.domain.model.labels import CAPACITY_TYPE, ZONE
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.requirements import Operator, Requirement
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Effect, Taint
 
 
 def on(name: str, /, more: Mapping[str, str | None] | None = None, **labels: str | None) -> Step:
@@ -117,6 +126,217 @@ def nodes(count: int) -> Step:
         rehearsal = stage.rehearsal
         there = [f"{n.name} {n.labels.get(key_of('type'))}" for n in rehearsal.nodes()]
         assert (len(there), len(rehearsal.claims())) == (count, count), f"there are {there}"
+
+    return check
+
+
+def tainted(name: str, *texts: str) -> Step:
+    """Put taints on the node of a pod, written as "key=value:NoSchedule"."""
+
+    def do(stage: Stage) -> None:
+        node = stage.node_of(stage.pod(name))
+        more = tuple(Taint(one["key"], Effect(one["effect"]), one.get("value", "")) for one in taints(*texts))
+        stage.rehearsal.cluster.apply(replace(node, taints=(*node.taints, *more)))
+
+    return do
+
+
+def untainted(name: str) -> Step:
+    """Take all taints off the node of a pod."""
+
+    def do(stage: Stage) -> None:
+        stage.rehearsal.cluster.apply(replace(stage.node_of(stage.pod(name)), taints=()))
+
+    return do
+
+
+def node_deleted(name: str) -> Step:
+    """Delete the node of a pod, as a person would."""
+
+    def do(stage: Stage) -> None:
+        stage.rehearsal.delete("Node", stage.node_of(stage.pod(name)).name)
+
+    return do
+
+
+def short_of(resource: str) -> Step:
+    """Let nodes come up with none of a resource, whatever their type has."""
+
+    def do(stage: Stage) -> None:
+        stage.rehearsal.ec2.set_shortfalls(Shortfall(at_most=Resources.parse({resource: 0})))
+
+    return do
+
+
+def nodes_bought(count: int) -> Step:
+    """Expect that so many instances were ever launched."""
+
+    def check(stage: Stage) -> None:
+        assert len(stage.rehearsal.ec2.all_instances()) == count
+
+    return check
+
+
+def limited_volumes(name: str, driver: str, count: int) -> Step:
+    """Let the node of a pod take so many volumes of a driver."""
+
+    def do(stage: Stage) -> None:
+        stage.apply(csi_node(stage.node_of(stage.pod(name)).name, driver, count))
+        stage.run(1)
+
+    return do
+
+
+def one_of(name: str, key: str, *values: str) -> Step:
+    """Expect that the pods of a name are on nodes with one of these values of a label."""
+
+    def check(stage: Stage) -> None:
+        for pod in stage.pods(name):
+            assert stage.node_of(pod).labels[key_of(key)] in values
+
+    return check
+
+
+def relabelled(name: str, **labels: str) -> Step:
+    """Put labels on the node of a pod."""
+
+    def do(stage: Stage) -> None:
+        node = stage.node_of(stage.pod(name))
+        more = {key_of(key): value for key, value in labels.items()}
+        stage.rehearsal.cluster.apply(replace(node, labels={**node.labels, **more}))
+
+    return do
+
+
+def noted(name: str, by: str = "host") -> Step:
+    """Remember the node of a pod, by its host name or another label, for `same` and `other`."""
+
+    def do(stage: Stage) -> None:
+        stage.noted[name, by] = stage.node_of(stage.pod(name)).labels[key_of(by)]
+
+    return do
+
+
+def same(name: str, as_: str, by: str = "host") -> Step:
+    """Expect that a pod is on the node that was noted of another one."""
+
+    def check(stage: Stage) -> None:
+        assert stage.node_of(stage.pod(name)).labels[key_of(by)] == stage.noted[as_, by]
+
+    return check
+
+
+def other(name: str, than: str, by: str = "host") -> Step:
+    """Expect that a pod is on another node than was noted."""
+
+    def check(stage: Stage) -> None:
+        assert stage.node_of(stage.pod(name)).labels[key_of(by)] != stage.noted[than, by]
+
+    return check
+
+
+def annotated(name: str, key: str, value: str | None) -> Step:
+    """Expect that the claim and the node of a pod have an annotation, or lack it (None)."""
+
+    def check(stage: Stage) -> None:
+        pod = stage.pod(name)
+        assert stage.claim_of(pod).annotations.get(key) == value
+        assert stage.node_of(pod).annotations.get(key) == value
+
+    return check
+
+
+def claim_needs(name: str, *texts: str) -> Step:
+    """Expect that the claim of a pod requires just these values of these labels."""
+
+    def check(stage: Stage) -> None:
+        there = stage.claim_of(stage.pod(name)).requirements
+        for need in needs(*texts):
+            one = there[need["key"]]
+            wanted = Requirement.of(
+                need["key"],
+                Operator(need["operator"]),
+                need.get("values", ()),
+                min_values=need.get("minValues"),
+            )
+            assert (one, one.min_values) == (wanted, wanted.min_values)
+
+    return check
+
+
+def min_values(name: str, key: str, count: int | None) -> Step:
+    """Expect what minValues the claim of a pod has for a label."""
+
+    def check(stage: Stage) -> None:
+        assert stage.claim_of(stage.pod(name)).requirements[key_of(key)].min_values == count
+
+    return check
+
+
+def claim_requests(name: str, amounts: Mapping[str, str]) -> Step:
+    """Expect what the claim of a pod requests, all of it."""
+
+    def check(stage: Stage) -> None:
+        assert stage.claim_of(stage.pod(name)).requests == Resources.parse(amounts)
+
+    return check
+
+
+def grace_of_claim(name: str, hours: int | None) -> Step:
+    """Expect what grace period the claim of a pod has."""
+
+    def check(stage: Stage) -> None:
+        wanted = None if hours is None else timedelta(hours=hours)
+        assert stage.claim_of(stage.pod(name)).termination_grace_period == wanted
+
+    return check
+
+
+def owned_by_pool(name: str) -> Step:
+    """Expect that the claim of a pod is owned by its pool, and blocks that one's deletion."""
+
+    def check(stage: Stage) -> None:
+        claim = stage.claim_of(stage.pod(name))
+        (pool,) = (pool for pool in stage.rehearsal.cluster.objects(NodePool) if pool.name == claim.pool)
+        assert [(o.kind, o.name, o.uid) for o in claim.owners] == [("NodePool", pool.name, pool.uid)]
+
+    return check
+
+
+def node_class_of_claim(name: str, wanted: str) -> Step:
+    """Expect the name of the node class that the claim of a pod refers to."""
+
+    def check(stage: Stage) -> None:
+        assert stage.claim_of(stage.pod(name)).node_class.name == wanted
+
+    return check
+
+
+def claims(count: int) -> Step:
+    """Expect that there are so many claims, whether they have nodes yet or not."""
+
+    def check(stage: Stage) -> None:
+        assert len(stage.rehearsal.claims()) == count
+
+    return check
+
+
+def cheapest(**offered: str) -> Step:
+    """Expect that the one node costs the least there is, and what EC2 could choose from was as `offered`."""
+
+    def check(stage: Stage) -> None:
+        (instance,) = (record.instance for record in stage.rehearsal.ec2.live())
+        types = stage.types()
+        assert instance.price == min(o.price for one in types.values() for o in one.offerings)
+        keys = {key_of(key): value for key, value in offered.items()}
+        request = stage.requests[-1]
+        for override in request.overrides:
+            known = {
+                **types[override.instance_type].requirements.labels(),
+                ZONE: override.zone,
+                CAPACITY_TYPE: request.capacity_type,
+            }
+            assert {key: known[key] for key in keys} == keys
 
     return check
 

@@ -1,1 +1,30 @@
 """The cases, suite by suite."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.conformance.case import Case
+from tests.conformance.cases import (
+    affinity,
+    choosing_types,
+    in_flight,
+    instance_types_for_pods,
+    node_labels,
+    provisioning,
+    relaxation,
+    spreading,
+    volumes_of_pods,
+)
+
+CASES: Final[tuple[Case, ...]] = (
+    *node_labels.CASES,
+    *relaxation.CASES,
+    *instance_types_for_pods.CASES,
+    *spreading.CASES,
+    *affinity.CASES,
+    *in_flight.CASES,
+    *choosing_types.CASES,
+    *provisioning.CASES,
+    *volumes_of_pods.CASES,
+)

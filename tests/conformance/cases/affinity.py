@@ -157,7 +157,7 @@ CASES: Final[tuple[Case, ...]] = (
         pod("avoiding", apart=NEAR_ZONE),
         on("other"),
         apart("other", "avoiding", by="zone"),
-        differs="a zone is chosen for the first pod in the same decision; the second need not wait for its node",
+        differs="a zone is chosen for the first in the same decision; the second need not wait for its node",
     ),
     case(
         2383,
@@ -197,7 +197,7 @@ CASES: Final[tuple[Case, ...]] = (
         pod("avoiding", apart=NEAR_ZONE, requests=BIG),
         pod("other", app="s2"),
         apart("avoiding", "other", by="zone"),
-        differs="a zone is chosen for the first pod in the same decision; the second need not wait for its node",
+        differs="a zone is chosen for the first in the same decision; the second need not wait for its node",
     ),
     case(
         2533,
@@ -236,7 +236,7 @@ CASES: Final[tuple[Case, ...]] = (
         refused("b"),
         differs="all zones are used in one decision; there it takes a decision for each zone",
     ),
-    case(2713, "pods must be near one that there is not", pool(), pods("p", 10, near=NEAR_ZONE), refused("p")),
+    case(2713, "near one that there is not", pool(), pods("p", 10, near=NEAR_ZONE), refused("p")),
     case(
         2730,
         "pods must be in the zone of one that may be in any",
@@ -265,7 +265,7 @@ CASES: Final[tuple[Case, ...]] = (
         pod("ui", app="ui", near=[term("cache")]),
         together("db", "web", "cache", "ui"),
     ),
-    case(2827, "a pod must be near pods that nobody makes", pool(), pod(app="db", near=[term("web")]), refused("p")),
+    case(2827, "near pods that nobody makes", pool(), pod(app="db", near=[term("web")]), refused("p")),
     case(
         2843,
         "the pod to be near is in another namespace",

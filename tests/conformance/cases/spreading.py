@@ -14,6 +14,8 @@ from tests.scenarios.manifests import Manifest
 
 case = Suite("controllers/provisioning/scheduling/topology_test.go").case
 # Of these only one fits beside another on most types.
+ONE: Final = {"cpu": "1"}
+SELECTED: Final = {"selector": "value"}
 BIG: Final = {"cpu": "1100m"}
 ZONE: Final = [spread("zone")]
 HOST: Final = [spread("host")]
@@ -73,7 +75,7 @@ CASES: Final[tuple[Case, ...]] = (
         split("app", "zone", 1, 1, 2),
     ),
     case(
-        145, "a pool names all zones", pool("default", "zone In z1 z2 z3"), web(4), split("app", "zone", 1, 1, 2)
+        145, "a pool of all zones", pool("default", "zone In z1 z2 z3"), web(4), split("app", "zone", 1, 1, 2)
     ),
     case(160, "a pool names two zones", pool("default", "zone In z1 z2"), web(4), split("app", "zone", 2, 2)),
     case(176, "a pool has a zone as a label", pool(labels_={"zone": "z1"}), web(4), split("app", "zone", 4)),
@@ -380,7 +382,7 @@ CASES: Final[tuple[Case, ...]] = (
         "nodes that pods do not select are domains where affinity is ignored",
         *OTHERS,
         pool(labels_={RACK: "baz", "selector": "value"}),
-        web(5, [spread(RACK, nodeAffinityPolicy="Ignore")], requests={"cpu": "1"}, select={"selector": "value"}),
+        web(5, [spread(RACK, nodeAffinityPolicy="Ignore")], requests=ONE, select=SELECTED),
         split("app", RACK, 1),
     ),
     case(
@@ -388,7 +390,7 @@ CASES: Final[tuple[Case, ...]] = (
         "nodes that pods do not select are no domains where affinity is honoured",
         *OTHERS,
         pool(labels_={RACK: "baz", "selector": "value"}),
-        web(5, [spread(RACK, nodeAffinityPolicy="Honor")], requests={"cpu": "1"}, select={"selector": "value"}),
+        web(5, [spread(RACK, nodeAffinityPolicy="Honor")], requests=ONE, select=SELECTED),
         split("app", RACK, 5),
     ),
     case(
