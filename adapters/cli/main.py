@@ -19,6 +19,7 @@ COMMANDS: Final = (
     "controller",
     "rehearse",
     "simulate",
+    "compare",
     "plan",
     "catalogue",
     "convert",

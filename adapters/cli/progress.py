@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from time import monotonic
 from types import TracebackType
 from typing import Final, Self, TextIO
@@ -31,8 +32,14 @@ class Waiting:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self.over()
+
+    def over(self) -> None:
+        """Take the bar away: all is done."""
         if self._bar is not None:
             self._bar.stop()
+            self._bar = None
+        self._shows_at = math.inf
 
     def at(self, done: float) -> None:
         """Show that so much of the total is done."""

@@ -164,7 +164,13 @@ def _figures(summary: RehearsalSummary) -> Iterator[tuple[str, str]]:
             f"{dollars(summary.monthly)} a month"
         ),
     )
-    yield "nodes", f"{summary.nodes_most:,} at most, {summary.nodes_ever:,} in all"
+    yield (
+        "nodes",
+        (
+            f"{summary.nodes:,} at the end; bought: {summary.nodes_most:,} at most, "
+            f"{summary.nodes_ever:,} in all"
+        ),
+    )
     if summary.median_wait is not None and summary.p99_wait is not None:
         yield "pods waited", f"{summary.median_wait:.1f} s (median), {summary.p99_wait:.1f} s (99 %)"
     yield "evictions", f"{summary.evictions:,}"

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import timedelta
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread, Timer
@@ -24,19 +24,16 @@ from treenail.adapters.controller.liveness import Liveness
 from treenail.adapters.controller.metrics_and_probes import Page, Pages, serve_pages
 from treenail.adapters.controller.serving.losses import told_to
 from treenail.adapters.controller.serving.served_port import ServedPort, cannot_listen
+from treenail.adapters.controller.system_settings import system_settings
 from treenail.adapters.controller.telemetry import open_telemetry
 from treenail.adapters.runtime.clock import SteadyClock, SystemClock, seconds_awake_or_not
 from treenail.adapters.runtime.dice import SystemDice
 from treenail.adapters.runtime.tasks import ThreadTasks
 from treenail.adapters.runtime.timers import ThreadTimers
-from treenail.adapters.settings.settings import CloudName, ConsolidationMode, Settings
+from treenail.adapters.settings.settings import Settings
 from treenail.adapters.telemetry.metric_registry import CONTENT_TYPE
-from treenail.domain.disruption.consolidation_pass import ConsolidationRules
-from treenail.domain.disruption.node_repair import EC2_POLICIES, KWOK_POLICIES, RepairPolicy
-from treenail.domain.interruption.notice_responses import InterruptionPolicy
 from treenail.domain.leadership.news import LeaseLostError
 from treenail.domain.leadership.tenure import Tenure
-from treenail.domain.packing.problem import PackingSettings
 from treenail.domain.telemetry import metrics
 
 # Pumps wait while so many messages are in the inboxes.
@@ -238,34 +235,8 @@ class Controller:
         return None if pause is None else pause * self._dice.uniform(1, 1 + SPREAD)
 
     def _system_settings(self) -> SystemSettings:
-        settings = self._settings
-        return SystemSettings(
-            cluster_name=settings.cluster_name,
-            provisioning=self._pause is None,
-            resumes_after=self._pause,
-            batch_idle_seconds=settings.batch_idle_duration,
-            batch_max_seconds=settings.batch_max_duration,
-            packing=PackingSettings(
-                packing=settings.packing,
-                order=settings.packing_order,
-                preferences=settings.preference_policy,
-                min_values=settings.min_values_policy,
-                node_overhead_cost=settings.node_overhead_cost,
-            ),
-            early_binding=settings.early_binding,
-            tags=settings.aws_tags,
-            interruptions=InterruptionPolicy(
-                spot_interruption=settings.on_spot_interruption,
-                rebalance_recommendation=settings.on_rebalance_recommendation,
-                scheduled_change=settings.on_scheduled_change,
-                instance_state_change=settings.on_instance_state_change,
-                capacity_reservation_interruption=settings.on_capacity_reservation_interruption,
-                impaired_status=settings.on_impaired_status,
-                delete_pods_at_deadline=settings.delete_pods_at_deadline,
-            ),
-            repair=_repair(settings),
-            consolidation=_consolidation(settings),
-        )
+        told = system_settings(self._settings)
+        return replace(told, provisioning=self._pause is None, resumes_after=self._pause)
 
     # --- what others look at
 
@@ -359,21 +330,3 @@ class Controller:
         watchdog.daemon = True
         watchdog.start()
         self._watchdogs.put(watchdog)
-
-
-def _repair(settings: Settings) -> tuple[RepairPolicy, ...]:
-    """Return which nodes are replaced as unhealthy: none, unless the gate is open."""
-    if not settings.feature_gates["NodeRepair"]:
-        return ()
-    return KWOK_POLICIES if settings.cloud is CloudName.KWOK else EC2_POLICIES
-
-
-def _consolidation(settings: Settings) -> ConsolidationRules | None:
-    if settings.consolidation is ConsolidationMode.OFF:
-        return None
-    payback = settings.consolidation_payback
-    return ConsolidationRules(
-        acting=settings.consolidation is ConsolidationMode.ON,
-        payback=None if payback is None else timedelta(seconds=payback),
-        spot_to_spot=settings.feature_gates["SpotToSpotConsolidation"],
-    )

@@ -52,7 +52,7 @@ def tell_story(rehearsal: Rehearsal, summary: RehearsalSummary, title: str, subt
         findings=tuple((heading, found) for heading, found in _findings(summary) if found),
         curves=(
             ("Pods", _pod_curves(rehearsal.pod_history.counts)),
-            ("Dollars per hour", (Curve("nodes, $ per hour", _rates(nodes), unit="$", filled=True),)),
+            ("Dollars per hour", (Curve("nodes, $ per hour", rates(nodes), unit="$", filled=True),)),
         ),
         money=_money(rehearsal),
         sheets=(_workloads(summary.workloads[:_MOST_FINDINGS]),) if summary.workloads else (),
@@ -68,7 +68,7 @@ def tell_story(rehearsal: Rehearsal, summary: RehearsalSummary, title: str, subt
 def _facts(summary: RehearsalSummary) -> Iterator[Fact]:
     yield Fact("spent", dollars(summary.cost))
     yield Fact("at the end", f"{dollars(summary.rate)}/h", f"{dollars(summary.monthly)} a month")
-    yield Fact("nodes at most", f"{summary.nodes_most:,}", f"{summary.nodes_ever:,} in all")
+    yield Fact("nodes bought", f"{summary.nodes_most:,} at most", f"{summary.nodes_ever:,} in all")
     yield Fact("pods running", f"{summary.running:,}", f"of {summary.pods:,} at the end")
     if summary.median_wait is not None and summary.p99_wait is not None:
         yield Fact("pods waited", f"{summary.median_wait:.0f} s", f"median; 99 %: {summary.p99_wait:.0f} s")
@@ -134,7 +134,8 @@ def thinned(
     return tuple(chosen)
 
 
-def _rates(nodes: Iterable[NodeRecord]) -> tuple[tuple[float, float], ...]:
+def rates(nodes: Iterable[NodeRecord]) -> tuple[tuple[float, float], ...]:
+    """Return what the nodes cost together over time, as steps (s, $ per hour)."""
     changes: defaultdict[float, float] = defaultdict(float)
     changes[0.0] = 0.0
     for node in nodes:

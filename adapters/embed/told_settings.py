@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from treenail.adapters.api.decoded import Decoded
@@ -11,16 +12,19 @@ from treenail.adapters.settings.settings import Settings
 from treenail.adapters.settings.sources import read_settings
 
 _CLUSTER: Final = "demo"
+_NOTHING: Final[Mapping[str, str]] = {}
 
 
-def settings_of(decoded: Decoded) -> Settings:
-    """Return what the first ConfigMap of that name says, else the defaults; a cluster without a name is demo.
+def settings_of(decoded: Decoded, said: Mapping[str, str] = _NOTHING) -> Settings:
+    """Return what is `said` by variable, else what the first ConfigMap of that name says, else the defaults.
+
+    A cluster without a name is demo.
 
     Raises:
         SettingError: a value cannot be read or followed.
     """
     data = next((one.data for one in decoded.config_maps if one.name == NAME), {})
-    return read_settings({}, {}, {"aws.clusterName": _CLUSTER} | {k: v for k, v in data.items() if v})
+    return read_settings(said, {}, {"aws.clusterName": _CLUSTER} | {k: v for k, v in data.items() if v})
 
 
 def sizes_of(settings: Settings) -> NodeSizing:

@@ -112,13 +112,15 @@ class TraceStory:
 class Story:
     """All that a page shows. The axis goes from 0 to `seconds`.
 
-    `cut` says, in whole sentences, what was left out to keep the page small.
+    `lead` is what matters most, a sentence each. `cut` says, in whole sentences, what was left out so
+    that the page stays small.
     """
 
     title: str
     subtitle: str
     seconds: float
     facts: tuple[Fact, ...]
+    lead: tuple[str, ...] = ()
     findings: tuple[tuple[str, tuple[Finding, ...]], ...] = ()
     curves: tuple[tuple[str, tuple[Curve, ...]], ...] = ()
     money: tuple[Bar, ...] = ()

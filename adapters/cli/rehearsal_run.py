@@ -1,0 +1,160 @@
+"""A rehearsal as the command line asks for it: manifests, settings, actions and a length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from treenail.adapters.api.manifests import Manifest, decode_all, read_manifests
+from treenail.adapters.cli.at_option import taken_apart
+from treenail.adapters.cli.output_format import warn
+from treenail.adapters.cli.problems import BadInputError
+from treenail.adapters.cli.told_settings import told_by
+from treenail.adapters.controller.system_settings import system_settings
+from treenail.adapters.ec2.catalogue import Catalogue
+from treenail.adapters.embed.actions import Action, parse_action
+from treenail.adapters.embed.node_class_problems import check_node_classes
+from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed.told_settings import sizes_of
+from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterSettings
+from treenail.adapters.settings.settings import ProvisionFor, Settings
+from treenail.domain.disruption.node_repair import EC2_POLICIES
+from treenail.domain.model.durations import parse_duration
+from treenail.domain.model.errors import PortError
+from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
+from treenail.domain.packing.problem import NODE_OVERHEAD_COST
+
+LONGEST_HOURS: Final = 24 * 31
+# Virtual seconds from one look at how far it has come to the next.
+_LOOK_EVERY: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RehearsalRun:
+    """What is rehearsed, for so many `seconds`. `said` are settings by variable; fields below come first.
+
+    With `skips`, an action that cannot be done is told of in the timeline, and the rehearsal goes on.
+    """
+
+    manifests: tuple[Manifest, ...]
+    seconds: float
+    seed: int = 0
+    actions: tuple[Action, ...] = ()
+    said: Mapping[str, str] = field(default_factory=dict)
+    early_binding: bool = False
+    node_repair: bool = False
+    provision_for: ProvisionFor | None = None
+    pod_writes: float | None = None
+    node_overhead_cost: float = NODE_OVERHEAD_COST
+    prices: PriceOverrides = NO_OVERRIDES
+    skips: bool = False
+
+
+def check(run: RehearsalRun) -> None:
+    """Make sure that a rehearsal can begin, and warn on stderr of what is accepted but not acted on.
+
+    Raises:
+        ManifestError: something is wrong with a manifest.
+        BadInputError: a setting cannot be followed.
+    """
+    decoded = decode_all(run.manifests)
+    told = told_by(decoded, run.manifests, run.said)
+    with Rehearsal(seed=run.seed, conditions=_conditions(run, told)) as rehearsal:
+        check_node_classes(
+            decoded, run.manifests, lambda p, c: rehearsal.ec2.instance_types(c, p.kubelet or c.kubelet)
+        )
+    warn((*decoded.warnings, *told.warnings))
+
+
+@contextmanager
+def rehearsed(run: RehearsalRun, progress: Callable[[float], None] = lambda _: None) -> Iterator[Rehearsal]:
+    """Rehearse what was checked, and give what came of it. `progress` is told the virtual seconds.
+
+    Raises:
+        BadInputError: an action cannot be done, unless the run skips it.
+    """
+    decoded = decode_all(run.manifests)
+    told = told_by(decoded, run.manifests, run.said)
+    with Rehearsal(seed=run.seed, conditions=_conditions(run, told)) as rehearsal:
+        rehearsal.cluster.apply(*decoded.objects())
+        for action in run.actions:
+            _advance(rehearsal, action.at, progress)
+            try:
+                action.do(rehearsal)
+            except (ValueError, PortError) as error:
+                if run.skips:
+                    rehearsal.timeline.add("ActionSkipped", {"action": f"{action}", "why": f"{error}"})
+                    continue
+                raise BadInputError(f"--at {action.at:g}s {action}: {error}") from None
+        _advance(rehearsal, run.seconds, progress)
+        yield rehearsal
+
+
+def _conditions(run: RehearsalRun, told: Settings) -> Conditions:
+    system = system_settings(told)
+    if run.node_overhead_cost != NODE_OVERHEAD_COST:
+        packing = replace(system.packing, node_overhead_cost=run.node_overhead_cost)
+        system = replace(system, packing=packing)
+    return Conditions(
+        system=replace(
+            system,
+            early_binding=system.early_binding or run.early_binding,
+            repair=EC2_POLICIES if run.node_repair else system.repair,
+        ),
+        cluster=ClusterSettings(
+            system_daemons=EKS_DAEMONS,
+            pod_writes=run.pod_writes,
+            tells_workloads=(run.provision_for or told.provision_for) is ProvisionFor.WISHES,
+        ),
+        catalogue=Catalogue.shipped(settings=sizes_of(told)),
+        prices=run.prices,
+    )
+
+
+def _advance(rehearsal: Rehearsal, to: float, progress: Callable[[float], None]) -> None:
+    while rehearsal.seconds < to:
+        rehearsal.run(min(_LOOK_EVERY, to - rehearsal.seconds))
+        progress(rehearsal.seconds)
+
+
+def manifests_of(files: Sequence[str]) -> tuple[Manifest, ...]:
+    """Read the manifests of files; "-" is standard input.
+
+    Raises:
+        ManifestError: one cannot be read.
+    """
+    return read_manifests([Path(f) if f != "-" else f for f in files])
+
+
+def seconds_of(duration: str) -> float:
+    """Read how long to rehearse, in seconds.
+
+    Raises:
+        BadInputError: it is no length of time, or too long.
+    """
+    span = parse_duration(duration)
+    if span is None or not 0 < span.total_seconds() <= LONGEST_HOURS * 3600:
+        raise BadInputError(f"--for {duration!r} is not a duration between 1s and 744h, such as 10m")
+    return span.total_seconds()
+
+
+def actions_of(written: Sequence[str], seconds: float) -> tuple[Action, ...]:
+    """Read the actions, in the order of their times; what can be checked before the run is.
+
+    Raises:
+        BadInputError: one cannot be read, or comes after the end.
+        ManifestError: a file that is to be applied cannot be read.
+    """
+    try:
+        actions = [parse_action(*taken_apart(one)) for one in written]
+    except ValueError as error:
+        raise BadInputError(f"--at: {error}") from None
+    for action in actions:
+        if action.at > seconds:
+            raise BadInputError(f"--at {action.at:g}s {action}: comes after the end, at {seconds:g}s")
+        if action.name == "apply":
+            read_manifests([Path(action.argument)])
+    return tuple(sorted(actions, key=lambda a: a.at))
