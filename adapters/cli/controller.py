@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Annotated, Final
+from typing import Annotated, Final, TextIO
 
 import typer
 
@@ -20,6 +20,7 @@ from treenail.adapters.settings import values
 from treenail.adapters.settings.settings import VARIABLES, Settings, Variable
 from treenail.adapters.settings.sources import SettingError, Sources, read_settings
 from treenail.adapters.settings.unsupported_settings import ELECTION, IGNORED, REFUSED
+from treenail.adapters.telemetry.log_paths import open_log
 from treenail.domain.model.errors import PortError
 
 # Threads wait for one another so long at most where all have work (s); Python's own 5 ms is too long for an
@@ -58,7 +59,7 @@ def controller(**options: str | None) -> None:
     from treenail.adapters.controller.outside import open_outside  # noqa: PLC0415
     from treenail.adapters.controller.telemetry import LibraryLogs  # noqa: PLC0415
 
-    process = Controller(settings, open_outside, log=sys.stdout, last_resort=lambda: _exit(1))
+    process = Controller(settings, open_outside, log=_log(settings), last_resort=lambda: _exit(1))
     LibraryLogs(process.telemetry).attach()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: process.stop())
@@ -72,6 +73,13 @@ def controller(**options: str | None) -> None:
     except SettingError as error:
         raise BadInputError(str(error)) from None
     _exit(code)
+
+
+def _log(settings: Settings) -> TextIO:
+    try:
+        return open_log(settings.log_output_paths)
+    except OSError as error:
+        raise BadInputError(f"LOG_OUTPUT_PATHS: {error.filename}: {error.strerror}") from None
 
 
 def _settings(given: Mapping[str, str]) -> Settings:

@@ -22,6 +22,7 @@ from treenail.adapters.controller.failures import SPREAD, Failures
 from treenail.adapters.controller.ground import Ground, OpenOutside, Outside
 from treenail.adapters.controller.liveness import Liveness
 from treenail.adapters.controller.metrics_and_probes import Page, Pages, serve_pages
+from treenail.adapters.controller.profiling import LOOPBACK, profiling_pages
 from treenail.adapters.controller.serving.losses import told_to
 from treenail.adapters.controller.serving.served_port import ServedPort, cannot_listen
 from treenail.adapters.controller.system_settings import system_settings
@@ -146,6 +147,12 @@ class Controller:
         pages = {"/healthz": self._health, "/readyz": self._readiness}
         self._probes = self._serve("HEALTH_PROBE_PORT", settings.health_probe_port, pages)
         self._closing.callback(self._probes.stop)
+        if settings.enable_profiling:
+            profiles = self._serve(
+                "PROFILING_PORT", settings.profiling_port, profiling_pages(), host=LOOPBACK
+            )
+            self._closing.callback(profiles.stop)
+            telemetry.log("serving profiles", logger=_LOGGER, host=LOOPBACK, port=profiles.port)
         telemetry.log(
             "serving", logger=_LOGGER, metrics_port=self.metrics_port, health_probe_port=self.probe_port
         )
@@ -205,9 +212,10 @@ class Controller:
             failed=self.failed,
         )
 
-    def _serve(self, variable: str, port: int, pages: Pages) -> ServedPort:
+    def _serve(self, variable: str, port: int, pages: Pages, host: str = "") -> ServedPort:
+        lost = told_to(self.telemetry, variable)
         try:
-            return serve_pages(port, pages, failed=self.failed, lost=told_to(self.telemetry, variable))
+            return serve_pages(port, pages, failed=self.failed, lost=lost, host=host)
         except OSError as error:
             raise cannot_listen(variable, port, error) from None
 

@@ -39,13 +39,14 @@ def serve_pages(
     failed: Callable[[BaseException], None],
     lost: Lost,
     limits: Limits = PAGE_LIMITS,
+    host: str = "",
 ) -> ServedPort:
-    """Serve `pages`, by path.
+    """Serve `pages`, by path, on all addresses or on one `host`.
 
     Raises:
         OSError: the port is taken.
     """
-    return ServedPort(port, _Pages(pages), Plain, limits, failed=failed, lost=lost)
+    return ServedPort(port, _Pages(pages), Plain, limits, failed=failed, lost=lost, host=host)
 
 
 class _Pages:

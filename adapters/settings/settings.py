@@ -235,10 +235,17 @@ class Settings:
         values.one_of(LogLevel),
         "The lowest level of log lines: `debug`, `info`, `warning`, `error`.",
     )
+    log_output_paths: tuple[str, ...] = _variable(
+        "stdout", values.log_paths, "Where log lines go: `stdout`, `stderr`, or files, divided by commas."
+    )
     metrics_port: int = _variable("8080", values.port, "The port of `/metrics`, for Prometheus.")
     health_probe_port: int = _variable(
         "8081", values.port, "The port of `/healthz` and `/readyz`, for the kubelet."
     )
+    enable_profiling: bool = _variable(
+        "false", values.boolean, "Whether profiles are served, on the loopback address alone."
+    )
+    profiling_port: int = _variable("6060", values.port, "The port of these profiles.")
     disable_webhook: bool = _variable(
         "false", values.boolean, "`true` turns the conversion webhook off: then v1beta1 cannot be read."
     )

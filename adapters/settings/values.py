@@ -172,6 +172,14 @@ def object_name(written: str) -> str:
     return written
 
 
+def log_paths(written: str) -> tuple[str, ...]:
+    """Read where log lines go, divided by commas: stdout, stderr, or absolute paths of files."""
+    paths = tuple(path for path in (part.strip() for part in written.split(",")) if path)
+    if not paths or any(path not in ("stdout", "stderr") and not path.startswith("/") for path in paths):
+        raise ValueError("is none of stdout, stderr and absolute paths, divided by commas")
+    return tuple(dict.fromkeys(paths))
+
+
 def one_of(kind: type[E]) -> Callable[[str], E]:
     """Return a reader of the values of an enum, in any case."""
     known = {str(member.value).lower(): member for member in kind}

@@ -29,6 +29,7 @@ _CHART_VALUES: Final = {
     "LEADER_ELECTION_NAME": "leaderElection.name",
     "LEADER_ELECTION_NAMESPACE": "leaderElection.namespace",
     "LOG_LEVEL": "logLevel",
+    "LOG_OUTPUT_PATHS": "logOutputPaths",
     "METRICS_PORT": "controller.metrics.port",
     "RESERVED_ENIS": "settings.reservedENIs",
     "WEBHOOK_PORT": "webhook.port",

@@ -34,7 +34,9 @@ _Task = tuple[ServedConnection, Request]
 
 
 class ServedPort:
-    """Serves `service` on all addresses, IPv6 and IPv4, until `stop`. Port 0 is one that is free.
+    """Serves `service` on all addresses, IPv6 and IPv4, until `stop`; with a `host` on that one alone.
+
+    Port 0 is one that is free.
 
     `channel` makes the channel of a new connection; where it returns None, that is closed at once. `failed`
     gets unexpected exceptions, `lost` once a minute of connections that had to be closed.
@@ -55,10 +57,11 @@ class ServedPort:
         *,
         failed: Callable[[BaseException], None],
         lost: Lost,
+        host: str = "",
     ) -> None:
         self._service = service
         self._failed = failed
-        self._listening = _listen(port, limits.queued_connections)
+        self._listening = _listen(host, port, limits.queued_connections)
         self._turns: Turns[_Task] = Turns()
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(self._unexpected)
@@ -72,6 +75,11 @@ class ServedPort:
     def port(self) -> int:
         """The port that is listened on."""
         return int(self._listening.getsockname()[1])
+
+    @property
+    def host(self) -> str:
+        """The address that is listened on; that of no host where it is all of them."""
+        return str(self._listening.getsockname()[0])
 
     def stop(self) -> None:
         """Serve no more, and end the connections that are open."""
@@ -289,7 +297,11 @@ def cannot_listen(variable: str, port: int, error: OSError) -> SettingError:
     return SettingError(f"{variable}: {port} cannot be listened on: {why}")
 
 
-def _listen(port: int, queued: int) -> socket.socket:
+def _listen(host: str, port: int, queued: int) -> socket.socket:
+    if host:
+        listening = socket.create_server((host, port), backlog=queued)
+        listening.settimeout(0)
+        return listening
     try:
         listening = socket.create_server(
             ("", port), family=socket.AF_INET6, backlog=queued, dualstack_ipv6=True

@@ -5,12 +5,14 @@ import http.client
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
 from tests.adapters.controller.serving.clients import open_ones
 from treenail.adapters.controller.metrics_and_probes import PAGE_LIMITS, Page, serve_pages
+from treenail.adapters.controller.profiling import LOOPBACK, profiling_pages
 from treenail.adapters.controller.serving.served_port import ServedPort
 
 
@@ -18,10 +20,10 @@ def nobody(_: object) -> None:
     """Hear of nothing."""
 
 
-def _ask(host: str, port: int) -> tuple[int, bytes]:
+def _ask(host: str, port: int, path: str = "/healthz") -> tuple[int, bytes]:
     connection = http.client.HTTPConnection(host, port, timeout=10.0)
     try:
-        connection.request("GET", "/healthz")
+        connection.request("GET", path)
         answer = connection.getresponse()
         return answer.status, answer.read()
     finally:
@@ -81,6 +83,28 @@ def test_where_there_is_no_ipv6_a_page_is_served_over_ipv4(
         assert _ask("127.0.0.1", server.port) == (200, b"ok\n")
     finally:
         server.stop()
+
+
+def test_profiles_are_served_on_the_loopback_address_alone() -> None:
+    now = iter(range(1000))
+    pages = profiling_pages(seconds=5, sleep=lambda _: None, monotonic=lambda: float(next(now)))
+    server = serve_pages(0, pages, failed=nobody, lost=nobody, host=LOOPBACK)
+    asleep = Event()
+    sleeper = Thread(target=asleep.wait, name="sleeper", daemon=True)
+    sleeper.start()
+    try:
+        assert server.host == "127.0.0.1"
+        status, sampled = _ask("127.0.0.1", server.port, "/debug/pprof/profile")
+        _, once = _ask("127.0.0.1", server.port, "/debug/pprof/threads")
+    finally:
+        asleep.set()
+        server.stop()
+
+    (line,) = [line for line in sampled.decode().splitlines() if line.startswith("sleeper;")]
+    assert status == 200
+    assert line.startswith("sleeper;threading.Thread._bootstrap")
+    assert line.endswith(" 4")
+    assert [one[-2:] for one in once.decode().splitlines() if one.startswith("sleeper;")] == [" 1"]
 
 
 def test_a_port_that_somebody_has_on_ipv4_alone_is_taken() -> None:
