@@ -11,6 +11,7 @@ from treenail.domain.cluster.expected_pods import is_expected
 from treenail.domain.cluster.planning import PlanDecided
 from treenail.domain.model.claim_prices import price_of
 from treenail.domain.model.claims import DECISION, expected_pods, promised_pods
+from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.nodes import LAUNCHED, NodeClaim, NodeView
 from treenail.domain.model.pods import Pod
 from treenail.domain.telemetry.span_attributes import CLAIM, DECISION_ID, POOL
@@ -85,7 +86,8 @@ class UnusedNode:
 class UnusedNodes:
     """The nodes bought for pods to come that no pod came to yet. Mutable.
 
-    A pod that was promised a place there came, wherever the scheduler put it then.
+    A pod that was promised a place there came, wherever the scheduler put it then. Claims of the old API do
+    not say when a pod last came: of a node that was in use before the process started it is not known.
     """
 
     def __init__(self, model: ClusterModel) -> None:
@@ -102,8 +104,10 @@ class UnusedNodes:
                 self._used.pop(name, None)
                 yield from self._wasted(name, now)
             elif name not in self._used and expected_pods(view.claim):
+                seen = name in self._waiting or view.claim.generation is not Generation.V1ALPHA5
+                known = seen or not view.claim.initialized
                 self._waiting[name] = view.claim
-                if view.claim.last_pod_event_at is not None or self._came(view, view.claim):
+                if view.claim.last_pod_event_at is not None or not known or self._came(view, view.claim):
                     self._used[name] = None
                     del self._waiting[name]
                 elif any(_counts(pod) for pod in self._model.objects.pods_of(view)):

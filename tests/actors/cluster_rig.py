@@ -24,9 +24,14 @@ IN_USE = (claim_of(view()), node_of(view()))
 
 
 class Knowing(Stage):
-    """A cluster state that knows one pool and its class, and has been told of everything once."""
+    """A cluster state that knows one pool and its class, and has been told of everything once.
 
-    def __init__(self, *things: ClusterObject, limits: Resources | None = None, synced: bool = True) -> None:
+    It is so many seconds after the start by then.
+    """
+
+    def __init__(
+        self, *things: ClusterObject, limits: Resources | None = None, synced: bool = True, seconds: float = 0
+    ) -> None:
         super().__init__()
         self.batcher, self.pod_watcher, self.selector = Probe(), Probe(), Probe()
         self.launcher, self.lifecycle, self.termination = Probe(), Probe(), Probe()
@@ -63,6 +68,7 @@ class Knowing(Stage):
                 runtime, subscribers=subscribers, model=self.model, promise_lasts=LASTS
             )
         )
+        self.run(seconds)
         there = (node_pool(limits=limits), node_class(), *things)
         if synced:
             self.tell(Resynced(revision=1, objects=there))

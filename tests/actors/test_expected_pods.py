@@ -31,6 +31,7 @@ from treenail.domain.launch.launching import ClaimFailed
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.claims import DECISION, EXPECTED, PROMISED
+from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.packing.plan import RefusedClass
 from treenail.domain.packing.refusal_reasons import Reason, Refusal
@@ -522,3 +523,17 @@ def test_a_node_whose_pods_came_costs_nothing_for_nothing() -> None:
 
     assert stage.telemetry.counted(UNUSED, nodepool="default") == 0
     assert _spans(stage, "unused") == []
+
+
+@pytest.mark.parametrize(("generation", "cost"), [(Generation.V1, 0.01), (Generation.V1ALPHA5, 0)])
+def test_after_a_start_an_old_claim_does_not_say_whether_pods_ever_came(
+    generation: Generation, cost: float
+) -> None:
+    _, spare = _spare()
+    used = replace(claim_of(view(spare.name)), annotations=spare.annotations, generation=generation)
+    stage = Knowing(WEB, replace(used, resource_version=6), node_of(view(spare.name)))
+    stage.run(100)
+
+    stage.lose(Kind.NODE_CLAIM, spare.name)
+
+    assert stage.telemetry.counted(UNUSED) == pytest.approx(cost)

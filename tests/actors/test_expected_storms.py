@@ -215,9 +215,8 @@ class Storm:
         nodes = [self.stage.model.objects.nodes[name] for name in self.ready.values()]
         things: list[ClusterObject] = [*self.workloads.values(), *self.claims.values()]
         things += [*nodes, *self.pods.values()]
-        later = self.stage.now() - Knowing().now()
-        self.stage = Knowing(*things, limits=resources(cpu=self.limit * PER_NODE))
-        self.stage.run(later.total_seconds())
+        seconds = (self.stage.now() - Knowing().now()).total_seconds()
+        self.stage = Knowing(*things, limits=resources(cpu=self.limit * PER_NODE), seconds=seconds)
 
     def check(self) -> None:
         model = self.stage.model

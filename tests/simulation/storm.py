@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import ClassVar
 
 from tests.simulation.invariants import Invariants
 from tests.simulation.workloads import PLAIN, draw_names, kind_of, workloads
@@ -70,6 +71,7 @@ spec:
 class Storm:
     """One seeded storm. `run` raises AssertionError at the first thing that must not be."""
 
+    limits: ClassVar[tuple[int, ...]] = (8, 32, 1000)
     seed: int
     early_binding: bool | None = None
     dice: random.Random = field(init=False)
@@ -84,7 +86,7 @@ class Storm:
         early = self.seed % 3 == 0 if self.early_binding is None else self.early_binding
         conditions = Conditions(
             system=SystemSettings(cluster_name="demo", early_binding=early),
-            cluster=ClusterSettings(system_daemons=EKS_DAEMONS, resync=300.0),
+            cluster=self._cluster_settings(),
             cluster_faults=self._cluster_faults(),
             ec2_faults=self._ec2_faults(),
         )
@@ -94,6 +96,9 @@ class Storm:
     def _often(self, most: float) -> float:
         """Draw how often a fault happens: often enough, or never in this storm."""
         return self.dice.uniform(0, most) if self.dice.random() < 0.7 else 0.0
+
+    def _cluster_settings(self) -> ClusterSettings:
+        return ClusterSettings(system_daemons=EKS_DAEMONS, resync=300.0)
 
     def _cluster_faults(self) -> ClusterFaults:
         return ClusterFaults(
@@ -132,7 +137,7 @@ class Storm:
         assert not alarms, "a controller before was taken for another one"
 
     def _set_up(self) -> None:
-        limit = self.dice.choice((8, 32, 1000))
+        limit = self.dice.choice(self.limits)
         self.rehearsal.apply(POOLS % {"limit": limit, "ttl": self.dice.choice((0, 30, 120))})
         self.rehearsal.apply(workloads(self.names, self.dice))
 

@@ -1,0 +1,90 @@
+"""Storms of wishes: what workloads ask for changes every few seconds, and pods come late, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+from tests.simulation.storm import Storm
+from tests.simulation.workloads import PLAIN, kind_of
+from treenail.adapters.api.workloads import Deployment
+from treenail.adapters.fake.cluster import ClusterSettings
+from treenail.adapters.fake.ec2 import Spell
+from treenail.domain.telemetry import metrics
+
+_MINUTES: Final = 10
+_SPELLS: Final = (Spell.THROTTLED, Spell.AWAY, Spell.SLOW, Spell.ANSWERS_LOST)
+
+
+@dataclass(slots=True)
+class WishStorm(Storm):
+    """One seeded storm over a controller manager that makes 3 to 20 pods a second, where it can.
+
+    Webhooks refuse pods, quotas are used up, workloads are deleted and made again; and all that storms bring.
+    """
+
+    limits: ClassVar[tuple[int, ...]] = (32, 1000, 1000)
+    for_wishes: bool = True
+    # In $: for all nodes when the storm is over, and for those that no pod came to which they were for.
+    cost: float = 0.0
+    unused: float = 0.0
+
+    def _cluster_settings(self) -> ClusterSettings:
+        settings = Storm._cluster_settings(self)
+        return replace(settings, pod_writes=(3.0, 8.0, 20.0)[self.seed % 3], tells_workloads=self.for_wishes)
+
+    def _blow(self) -> None:
+        end = 60.0 * _MINUTES
+        while self.rehearsal.seconds < end:
+            pause = self.dice.choice((0.5, 2, 5, 20, 60)) * self.dice.uniform(0.5, 1)
+            if self.dice.random() < 0.05:
+                self._crash_at_some_message(pause)
+            else:
+                self.rehearsal.run(pause)
+            self._wish()
+
+    def _wish(self) -> None:
+        events: list[Callable[[], object]] = [
+            self._scale,
+            self._refuse_pods,
+            self._change_quota,
+            self._lose_capacity,
+            self._put_under_a_spell,
+            self._somebody_deletes_something,
+            self._make_anew,
+        ]
+        self.dice.choices(events, weights=[14, 2, 2, 2, 2, 1, 1])[0]()
+
+    def _scale(self) -> None:
+        name = self.dice.choice(self.names)
+        replicas = self.dice.choice((0, 5, 40, 120) if name in PLAIN else (0, 3, 8))
+        self.rehearsal.scale(name, replicas, kind=kind_of(name))
+
+    def _refuse_pods(self) -> None:
+        """Let webhooks refuse some pods, or all, or none."""
+        cluster = self.rehearsal.cluster
+        cluster.faults = replace(cluster.faults, pods_refused=self.dice.choice((0.0, 0.0, 0.02, 1.0)))
+
+    def _change_quota(self) -> None:
+        cluster = self.rehearsal.cluster
+        cluster.faults = replace(cluster.faults, pod_quota=self.dice.choice((None, None, 20, 100)))
+
+    def _put_under_a_spell(self) -> None:
+        self.rehearsal.ec2_under(self.dice.choice(_SPELLS), self.dice.uniform(1, 60))
+
+    def _make_anew(self) -> None:
+        """Delete a workload, pods and all, and make it again, with as many as before."""
+        name = self.dice.choice(PLAIN)
+        deployment = self.rehearsal.cluster.get("Deployment", name)
+        assert isinstance(deployment, Deployment)
+        self.rehearsal.delete("Deployment", name)
+        self.rehearsal.run(self.dice.uniform(0, 10))
+        self.rehearsal.apply(replace(deployment, uid="", resource_version=0))
+
+    def _calm(self) -> None:
+        Storm._calm(self)
+        telemetry = self.rehearsal.telemetry
+        self.cost, self.unused = self.rehearsal.cost(), telemetry.counted(metrics.UNUSED_DOLLARS.name)
+        waiting = [promise.heir for promise in self.rehearsal.system.model.promises.all() if promise.expected]
+        assert not waiting, "places are kept for pods that are never to come"
