@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TypeAlias
 
 from tests.conformance.stage import USUAL, Setting, Stage, Step
@@ -18,8 +17,8 @@ class Case:
     """One `It` or `Entry` of Karpenter's suites, translated.
 
     `source` is its file and line, `what` says it in our words. Manifests that stand next to each other
-    are applied at once, and the cluster settles before the next step. Where `differs` says why, the steps
-    expect what Treenail does in place of what Karpenter does.
+    are applied at once (but an object that comes again after those before it), and then the cluster settles.
+    Where `differs` says why, the steps expect what Treenail does in place of what Karpenter does.
     """
 
     source: str
@@ -36,14 +35,27 @@ class Case:
         """Do all steps, in a world of its own."""
         stage = Stage(self.setting)
         with stage.rehearsal:
-            for is_step, group in groupby(_flat(self.steps), key=callable):
-                if is_step:
-                    for step in group:
-                        assert callable(step)
-                        step(stage)
+            batch: dict[tuple[str, str, str], Manifest] = {}
+            for step in _flat(self.steps):
+                if callable(step) or _name(step) in batch:
+                    _apply(stage, batch)
+                if callable(step):
+                    step(stage)
                 else:
-                    stage.apply(*(one for one in group if isinstance(one, dict)))
-                    stage.settle()
+                    batch[_name(step)] = step
+            _apply(stage, batch)
+
+
+def _name(manifest: Manifest) -> tuple[str, str, str]:
+    metadata = manifest["metadata"]
+    return manifest["kind"], metadata.get("namespace", ""), metadata["name"]
+
+
+def _apply(stage: Stage, batch: dict[tuple[str, str, str], Manifest]) -> None:
+    if batch:
+        stage.apply(*batch.values())
+        stage.settle()
+        batch.clear()
 
 
 def _flat(steps: Iterable[Given]) -> Iterator[Manifest | Step]:

@@ -293,9 +293,16 @@ def deployment(
     return _workload("Deployment", name, meta, pod_spec(**spec), replicas=replicas)
 
 
-def daemon_set(name: str = "daemon", **spec: Any) -> Manifest:
+def stateful_set(name: str = "web", replicas: int = 1, **spec: Any) -> Manifest:
+    """Return a StatefulSet whose pods are labelled app=`name`."""
+    return _workload("StatefulSet", name, {}, pod_spec(**spec), replicas=replicas)
+
+
+def daemon_set(
+    name: str = "daemon", *, annotations: Mapping[str, str] | None = None, **spec: Any
+) -> Manifest:
     """Return a DaemonSet whose pods are labelled app=`name`."""
-    return _workload("DaemonSet", name, {}, pod_spec(**spec))
+    return _workload("DaemonSet", name, {"annotations": dict(annotations or {})}, pod_spec(**spec))
 
 
 def budget(name: str, app: str, **spec: object) -> Manifest:

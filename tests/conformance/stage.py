@@ -93,6 +93,7 @@ class Stage:
     def settle(self, seconds: int = _SETTLES) -> None:
         """Let time pass until every pod has a node, or so long."""
         end = self.rehearsal.seconds + seconds
+        self.run(1)
         while self.rehearsal.seconds < end and not self._settled():
             self.run(1)
 

@@ -6,13 +6,16 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from typing import cast
 
 from tests.conformance.objects import key_of, needs, taints
 from tests.conformance.stage import Stage, Step
 from tests.conformance.volumes import csi_node
 from treenail.adapters.fake.ec2 import Shortfall
+from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.labels import CAPACITY_TYPE, ZONE
 from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import condition_of
 from treenail.domain.model.requirements import Operator, Requirement
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import Effect, Taint
@@ -381,3 +384,122 @@ def passes(duration: float | str) -> Step:
         stage.run(duration)
 
     return do
+
+
+def scaled(name: str, replicas: int, *others: str, kind: str = "Deployment") -> Step:
+    """Scale workloads, and let their pods come or go."""
+
+    def do(stage: Stage) -> None:
+        for one in (name, *others):
+            stage.rehearsal.scale(one, replicas, kind=kind)
+        stage.run(2)
+
+    return do
+
+
+def deleted(kind: str, name: str = "") -> Step:
+    """Delete an object, or else the only claim or node, or that of a pod."""
+
+    def do(stage: Stage) -> None:
+        stage.rehearsal.delete(kind, _named(stage, kind, name))
+
+    return do
+
+
+def _named(stage: Stage, kind: str, name: str) -> str:
+    if kind not in {"Node", "NodeClaim"}:
+        return name
+    if name:
+        pod = stage.pods(name)[0]
+        return stage.node_of(pod).name if kind == "Node" else stage.claim_of(pod).name
+    (only,) = stage.rehearsal.nodes() if kind == "Node" else stage.rehearsal.claims()
+    return only.name
+
+
+def node_annotated(name: str, key: str, value: str) -> Step:
+    """Put an annotation on the node of a pod."""
+
+    def do(stage: Stage) -> None:
+        node = stage.node_of(stage.pods(name)[0])
+        stage.rehearsal.cluster.apply(replace(node, annotations={**node.annotations, key: value}))
+
+    return do
+
+
+def ended(**causes: int) -> Step:
+    """Expect how many nodes have ended so far, by cause."""
+
+    def check(stage: Stage) -> None:
+        over = [record.cause for record in stage.rehearsal.history() if record.terminated_at is not None]
+        assert Counter(over) == causes, over
+
+    return check
+
+
+def first_wave(count: int) -> Step:
+    """Expect how many nodes were given up at first, within a second."""
+
+    def check(stage: Stage) -> None:
+        given_up = [e for e in stage.rehearsal.timeline.entries if e.event == "DisruptNodes"]
+        first = [e for e in given_up if e.at <= given_up[0].at + 1]
+        assert sum(len(cast(list[str], e.fields["nodes"])) for e in first) == count
+
+    return check
+
+
+def most_at_once(count: int) -> Step:
+    """Expect that no more nodes than so many were ever on their way out, and that some went."""
+
+    def check(stage: Stage) -> None:
+        going: dict[str, None] = {}
+        most = 0
+        for entry in stage.rehearsal.timeline.entries:
+            if entry.event == "DisruptNodes":
+                going |= dict.fromkeys(cast(list[str], entry.fields["nodes"]))
+            elif entry.event == "InstanceTerminated":
+                going.pop(str(entry.fields["node"]), None)
+            most = max(most, len(going))
+        assert 0 < most <= count, most
+
+    return check
+
+
+def running(count: int) -> Step:
+    """Expect that so many pods run."""
+
+    def check(stage: Stage) -> None:
+        assert stage.rehearsal.running() == count, stage.rehearsal.summary()
+
+    return check
+
+
+def event(reason: str, said: str = "", *, about: str = "", times: int | None = None) -> Step:
+    """Expect an event of this reason that says this, about an object of this kind; or just so many."""
+
+    def check(stage: Stage) -> None:
+        events = [record.event for record in stage.rehearsal.cluster.events()]
+        found = [
+            one
+            for one in events
+            if one.reason == reason and said in one.message and about in {"", one.about.kind}
+        ]
+        assert len(found) == times if times is not None else found, [(e.reason, e.message) for e in events]
+
+    return check
+
+
+def condition(
+    kind: str, status: str | None, reason: str = "", *, on_: str = "NodePool", of: str = "default"
+) -> Step:
+    """Expect a condition of a pool or node class, or of every claim; None where there is to be none."""
+
+    def check(stage: Stage) -> None:
+        claims = on_ == "NodeClaim"
+        names = [claim.name for claim in stage.rehearsal.claims()] if claims else [of]
+        assert names
+        for name in names:
+            shown = condition_of(stage.rehearsal.cluster.conditions(ObjectRef(on_, name)), kind)
+            assert (None if shown is None else shown.status.value) == status, shown
+            assert not reason or (shown is not None and shown.reason == reason), shown
+
+    return check

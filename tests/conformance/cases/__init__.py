@@ -8,6 +8,8 @@ from tests.conformance.case import Case
 from tests.conformance.cases import (
     affinity,
     choosing_types,
+    consolidation,
+    giving_back,
     in_flight,
     instance_types_for_pods,
     node_labels,
@@ -27,4 +29,6 @@ CASES: Final[tuple[Case, ...]] = (
     *choosing_types.CASES,
     *provisioning.CASES,
     *volumes_of_pods.CASES,
+    *giving_back.CASES,
+    *consolidation.CASES,
 )

@@ -1,0 +1,523 @@
+"""Nodes given up because their pods fit elsewhere, or on cheaper nodes; and nodes that stay."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from tests.conformance.case import Case, Given, Suite
+from tests.conformance.instance_types import Size
+from tests.conformance.objects import FREE, budget, deployment, node, pod, pool, spread, term
+from tests.conformance.stage import Setting
+from tests.conformance.steps import (
+    asked_for,
+    condition,
+    ended,
+    event,
+    most_at_once,
+    node_annotated,
+    nodes,
+    noted,
+    on,
+    passes,
+    running,
+    same,
+    scaled,
+    split,
+    waiting,
+)
+from tests.scenarios.manifests import Manifest
+from treenail.domain.disruption.consolidation_pass import ConsolidationRules
+
+ACTING: Final[dict[str, Any]] = {"consolidation": ConsolidationRules()}
+SPOT_TOO: Final[dict[str, Any]] = {"consolidation": ConsolidationRules(spot_to_spot=True)}
+ONE_TYPE: Final = (Size(name="default", pods=50),)
+TWO_SIZES: Final = (Size(name="small", cpu=2, gib=2), Size(name="large", cpu=16, gib=16, pods=50))
+SUITE: Final = Suite(
+    "controllers/disruption/consolidation_test.go",
+    Setting(scheduler=True, types=ONE_TYPE, system=ACTING),
+)
+REPLACING: Final = Setting(scheduler=True, types=TWO_SIZES, system=ACTING)
+CONDITION: Final = Suite("controllers/nodeclaim/disruption/consolidation_test.go", SUITE.setting)
+case = SUITE.case
+SPOT_IN_Z1: Final = (("z1", "spot"),)
+KEEP: Final = {"karpenter.sh/do-not-disrupt": "true"}
+FILL: Final = {"cpu": "2800m"}
+APP: Final = {"cpu": "900m"}
+LONG: Final = "25m"
+
+
+def consolidating(*needs: str, name: str = "default", **more: Any) -> Manifest:
+    return pool(
+        name,
+        *(needs or ("way In on-demand",)),
+        **{"policy": "WhenEmptyOrUnderutilized", "after": "0s", "budgets": FREE, **more},
+    )
+
+
+def part_filled(
+    count: int, *, given: tuple[Given, ...] = (), each: dict[int, Any] | None = None, **of: Any
+) -> list[Given]:
+    """Return the steps that leave so many nodes with a small pod app-N each: all of these fit on one."""
+    before: list[Given] = [consolidating(**{**of, "budgets": [{"nodes": "0"}]}), *given]
+    names = [f"fill-{n}" for n in range(count)]
+    before += [*(deployment(name, requests=FILL) for name in names), running(count), nodes(count)]
+    before += [deployment(f"app-{n}", requests=APP, **(each or {}).get(n, {})) for n in range(count)]
+    before += [running(2 * count), nodes(count), *(noted(f"app-{n}") for n in range(count))]
+    return [*before, scaled(names[0], 0, *names[1:]), consolidating(**of)]
+
+
+def merged(
+    line: int, what: str, left: int, *more: Given, count: int = 2, setting: Setting | None = None, **of: Any
+) -> Case:
+    """Return a case in which so many of part-filled nodes are left in the end."""
+    return case(line, what, *part_filled(count, **of), passes(LONG), nodes(left), *more, setting=setting)
+
+
+def oversized(
+    *needs: str, given: tuple[Given, ...] = (), app: dict[str, Any] | None = None, **of: Any
+) -> list[Given]:
+    """Return the steps that leave a large node with a small pod on it."""
+    frozen = consolidating(*needs, **{**of, "budgets": [{"nodes": "0"}]})
+    return [
+        frozen,
+        *given,
+        deployment("fill", requests={"cpu": "12"}),
+        deployment("app", **{"requests": APP, **(app or {})}),
+        running(2),
+        nodes(1),
+        scaled("fill", 0),
+        consolidating(*needs, **of),
+    ]
+
+
+def replaced(
+    line: int, what: str, *more: Given, by: str = "small", setting: Setting = REPLACING, **of: Any
+) -> Case:
+    return case(
+        line,
+        what,
+        *oversized(**of),
+        passes(LONG),
+        ended(underutilized=1),
+        on("app", type=by),
+        *more,
+        setting=setting,
+    )
+
+
+def stays(
+    line: int, what: str, *more: Given, needs: tuple[str, ...] = (), setting: Setting = REPLACING, **of: Any
+) -> Case:
+    return case(line, what, *oversized(*needs, **of), passes(LONG), ended(), nodes(1), *more, setting=setting)
+
+
+def spot_types(count: int, *, large: int = 1) -> tuple[Size, ...]:
+    """Return so many small types on spot, each dearer than the one before, and dearer large ones."""
+    return (
+        *(
+            Size(name=f"type-{n:02}", cpu=2, gib=2, price=1 + n * 0.1, places=SPOT_IN_Z1)
+            for n in range(count)
+        ),
+        *(Size(name=f"large-{n:02}", cpu=16, gib=16, price=20 + n, places=SPOT_IN_Z1) for n in range(large)),
+    )
+
+
+def on_spot(types: tuple[Size, ...], *, gate: bool = True) -> Setting:
+    return Setting(scheduler=True, types=types, system=SPOT_TOO if gate else ACTING)
+
+
+SPOT: Final = "way In spot"
+
+REPLACE: Final = (
+    replaced(1058, "a node on demand is replaced by a cheaper one"),
+    case(
+        1059,
+        "a node on spot is replaced by a cheaper one",
+        *oversized(SPOT),
+        passes(LONG),
+        ended(underutilized=1),
+        on("app", cpus="2"),
+        setting=on_spot(spot_types(20)),
+    ),
+    stays(
+        1061,
+        "on spot fewer than fifteen types are cheaper",
+        event("Unconsolidatable", "15"),
+        needs=(SPOT,),
+        setting=on_spot(spot_types(5)),
+    ),
+    stays(
+        1136,
+        "spot is not replaced by spot without the gate",
+        event("Unconsolidatable", "SpotToSpotConsolidation is disabled"),
+        needs=(SPOT,),
+        setting=on_spot(spot_types(20), gate=False),
+    ),
+    case(
+        1177,
+        "a node on spot of one of the fifteen cheapest types stays",
+        consolidating(SPOT),
+        deployment("app", requests=APP),
+        on("app", cpus="2"),
+        passes(LONG),
+        ended(),
+        setting=on_spot(spot_types(20)),
+    ),
+    case(
+        1247,
+        "on spot the fifteen cheapest types are asked for",
+        *oversized(SPOT),
+        passes(LONG),
+        ended(underutilized=1),
+        asked_for(*(f"type-{n:02}" for n in range(15))),
+        setting=on_spot(spot_types(18)),
+    ),
+    case(
+        1357,
+        "on spot as many types are asked for as minValues wants, where that is more",
+        *oversized(SPOT, "type Exists min=16"),
+        passes(LONG),
+        ended(underutilized=1),
+        asked_for(*(f"type-{n:02}" for n in range(16))),
+        setting=on_spot(spot_types(18, large=16)),
+    ),
+    case(
+        1568,
+        "on spot fifteen types are asked for, where minValues wants fewer",
+        *oversized(SPOT, "type Exists min=10"),
+        passes(LONG),
+        ended(underutilized=1),
+        asked_for(*(f"type-{n:02}" for n in range(15))),
+        setting=on_spot(spot_types(18, large=16)),
+    ),
+    stays(
+        1777,
+        "minValues leave no cheaper choice",
+        needs=("way In on-demand", "type Exists min=2"),
+        setting=Setting(
+            scheduler=True,
+            types=(*TWO_SIZES, Size(name="larger", cpu=17, gib=17, price=30.0)),
+            system=ACTING,
+        ),
+    ),
+    replaced(
+        1836,
+        "another pool has no types at all",
+        given=(consolidating("way In on-demand", "type In none-such", name="other"),),
+    ),
+    stays(1890, "a budget keeps the pods", given=(budget("app", "app", maxUnavailable=0),)),
+    replaced(
+        2040,
+        "a budget of another namespace keeps nothing",
+        given=(
+            {**budget("app", "app", maxUnavailable=0), "metadata": {"name": "app", "namespace": "other"}},
+        ),
+    ),
+    case(
+        2130,
+        "a node is annotated not to be disrupted",
+        consolidating(budgets=[{"nodes": "0"}]),
+        deployment("fill", requests={"cpu": "12"}),
+        deployment("app", requests=APP),
+        running(2),
+        node_annotated("app", "karpenter.sh/do-not-disrupt", "true"),
+        scaled("fill", 0),
+        consolidating(),
+        passes(LONG),
+        ended(),
+        setting=REPLACING,
+    ),
+    stays(2219, "a pod is annotated not to be disrupted", app={"annotations": KEEP}),
+    case(
+        2222,
+        "spot in some zone is dearer than the node",
+        consolidating("way In on-demand spot", budgets=[{"nodes": "0"}]),
+        deployment("app", requests=APP, need=["way In on-demand"]),
+        deployment("free", requests=APP),
+        nodes(1),
+        scaled("app", 0),
+        consolidating("way In on-demand spot"),
+        passes(LONG),
+        on("free", way="on-demand", type="current"),
+        ended(),
+        setting=Setting(
+            scheduler=True,
+            system=ACTING,
+            types=(
+                Size(name="current", price=0.5, places=[("z1", "on-demand")]),
+                Size(
+                    name="other",
+                    places=[("z1", "spot"), ("z2", "spot")],
+                    prices={("z1", "spot"): 1.0, ("z2", "spot"): 0.49},
+                ),
+            ),
+        ),
+    ),
+    case(
+        2301,
+        "all that the pool may buy is dearer than the node",
+        consolidating(),
+        deployment("app", requests=APP),
+        on("app", type="current"),
+        passes(LONG),
+        ended(),
+        setting=Setting(
+            scheduler=True,
+            system=ACTING,
+            types=(
+                Size(name="current", price=0.5, places=[("z1", "on-demand")]),
+                Size(name="other", price=0.6, places=[("z1", "on-demand"), ("z2", "on-demand")]),
+                Size(name="cheap", price=0.2, places=[("z2", "spot")]),
+            ),
+        ),
+    ),
+)
+
+DELETE: Final = (
+    merged(2421, "pods of two nodes fit on one", 1, running(2)),
+    case(
+        2539,
+        "pods fit on a node that is not ours",
+        consolidating(budgets=[{"nodes": "0"}]),
+        deployment("app", requests=APP),
+        nodes(1),
+        node("foreign", cpu="32"),
+        consolidating(),
+        passes(LONG),
+        on("app", host="foreign"),
+        ended(underutilized=1),
+    ),
+    merged(
+        2587,
+        "a budget keeps the pod of one node: the other one goes",
+        1,
+        same("app-1", "app-1"),
+        given=(budget("app-1", "app-1", maxUnavailable=0),),
+    ),
+    case(
+        2644,
+        "one node is annotated not to be disrupted: the other one goes",
+        *part_filled(2)[:-2],
+        node_annotated("app-1", "karpenter.sh/do-not-disrupt", "true"),
+        scaled("fill-0", 0, "fill-1"),
+        consolidating(),
+        passes(LONG),
+        nodes(1),
+        same("app-1", "app-1"),
+    ),
+    merged(
+        2686,
+        "a pod of one node is annotated not to be disrupted: the other one goes",
+        1,
+        same("app-1", "app-1"),
+        each={1: {"annotations": KEEP}},
+    ),
+    merged(
+        2729,
+        "all pods are annotated, and nodes have a grace period: none goes",
+        2,
+        ended(),
+        each={0: {"annotations": KEEP}, 1: {"annotations": KEEP}},
+        grace="300s",
+    ),
+    merged(
+        2776,
+        "budgets keep all pods, and nodes have a grace period: none goes",
+        2,
+        ended(),
+        given=(budget("app-0", "app-0", maxUnavailable=0), budget("app-1", "app-1", maxUnavailable=0)),
+        grace="300s",
+    ),
+    merged(
+        2824,
+        "a pod of one node is annotated for an hour: the other one goes",
+        1,
+        same("app-1", "app-1"),
+        each={1: {"annotations": {"karpenter.sh/do-not-disrupt": "1h"}}},
+    ),
+    case(
+        2867,
+        "nodes go when the time that their pods are annotated with is over",
+        *part_filled(2, each={n: {"annotations": {"karpenter.sh/do-not-disrupt": "30m"}} for n in range(2)}),
+        passes("20m"),
+        nodes(2),
+        ended(),
+        passes("40m"),
+        nodes(1),
+    ),
+    merged(
+        2916,
+        "an annotation do-not-disrupt that says nothing keeps no node",
+        1,
+        each={n: {"annotations": {"karpenter.sh/do-not-disrupt": "invalid-format"}} for n in range(2)},
+    ),
+    case(
+        2956,
+        "a pod that nothing owns is evicted with the others",
+        consolidating(budgets=[{"nodes": "0"}]),
+        deployment("fill-0", requests=FILL),
+        deployment("fill-1", requests=FILL),
+        nodes(2),
+        deployment("app-0", requests=APP, annotations=KEEP),
+        pod("lone", requests=APP),
+        nodes(2),
+        scaled("fill-0", 0, "fill-1"),
+        consolidating(),
+        passes(LONG),
+        nodes(1),
+        running(1),
+    ),
+    case(
+        3050,
+        "no pods go to a node that pods came to within consolidateAfter",
+        *part_filled(2, after="30m"),
+        passes("25m"),
+        nodes(2),
+        passes("30m"),
+        nodes(1),
+    ),
+    case(
+        3390,
+        "a pod waits for ever",
+        *part_filled(2),
+        pod("stuck", select={"none": "such"}),
+        passes(LONG),
+        nodes(1),
+        waiting("stuck", 1),
+    ),
+    case(
+        3442,
+        "pods may be nowhere else",
+        consolidating(name="one", labels_={"foo": "1"}),
+        consolidating(name="two", labels_={"foo": "2"}),
+        deployment("a", 2, requests=APP, select={"foo": "1"}),
+        deployment("b", 1, requests=APP, select={"foo": "2"}),
+        passes(LONG),
+        nodes(2),
+        ended(),
+    ),
+    case(
+        3482,
+        "another pool's node class is not there",
+        *part_filled(2),
+        consolidating("type In none-such", name="broken"),
+        passes(LONG),
+        nodes(1),
+    ),
+)
+
+MANY: Final = (
+    merged(4027, "three nodes become one", 1, running(3), count=3),
+    case(
+        4087,
+        "two nodes do not become one of the same type where one of them has no room for both",
+        consolidating(),
+        deployment("a", requests={"cpu": "2"}),
+        deployment("b", requests={"cpu": "2"}),
+        nodes(2),
+        passes(LONG),
+        nodes(2),
+        ended(),
+    ),
+    case(
+        4525,
+        "a spread over zones is kept",
+        consolidating(),
+        deployment("web", 3, requests=APP, spreads=[spread("zone", app="web")]),
+        nodes(3),
+        passes(LONG),
+        nodes(3),
+        split("web", "zone", 1, 1, 1),
+        ended(),
+    ),
+    case(
+        4599,
+        "pods that avoid each other keep their nodes",
+        consolidating(),
+        deployment("web", 3, requests=APP, apart=[term("web")]),
+        nodes(3),
+        passes(LONG),
+        nodes(3),
+        ended(),
+    ),
+)
+
+BUDGETS: Final = (
+    case(
+        433,
+        "a budget of 30 % lets three nodes of ten go at once",
+        *part_filled(10, budgets=[{"nodes": "30%"}]),
+        passes(LONG),
+        most_at_once(3),
+    ),
+    case(
+        652,
+        "a budget of none lets no node go",
+        *part_filled(3, budgets=[{"nodes": "0"}]),
+        passes(LONG),
+        nodes(3),
+        ended(),
+    ),
+    case(
+        411,
+        "a budget of none lets no empty node go",
+        consolidating(budgets=[{"nodes": "0%"}]),
+        deployment("web", 3, apart=[term("web")]),
+        nodes(3),
+        scaled("web", 0),
+        passes(LONG),
+        nodes(3),
+    ),
+)
+
+TOLD: Final = (
+    case(
+        114,
+        "the pool gives up empty nodes alone",
+        *oversized(policy="WhenEmpty"),
+        passes(LONG),
+        event("Unconsolidatable", "WhenEmpty"),
+        ended(),
+        setting=REPLACING,
+    ),
+    case(
+        125,
+        "the pool gives up no nodes",
+        *oversized(after="Never"),
+        passes(LONG),
+        event("Unconsolidatable", "consolidation disabled"),
+        ended(),
+        setting=REPLACING,
+    ),
+    CONDITION.case(
+        85,
+        "a claim is consolidatable when nothing came or left for its time",
+        consolidating(after="5m"),
+        deployment("web"),
+        passes("4m"),
+        condition("Consolidatable", None, on_="NodeClaim"),
+        passes("2m"),
+        condition("Consolidatable", "True", on_="NodeClaim"),
+    ),
+    CONDITION.case(
+        116,
+        "a claim is not consolidatable any more when a pod comes",
+        consolidating(after="5m"),
+        deployment("web"),
+        passes("6m"),
+        condition("Consolidatable", "True", on_="NodeClaim"),
+        deployment("more"),
+        passes(30),
+        condition("Consolidatable", None, on_="NodeClaim"),
+    ),
+    CONDITION.case(
+        125,
+        "a claim of a pool that never consolidates is not consolidatable",
+        consolidating(after="Never"),
+        deployment("web"),
+        passes("10m"),
+        condition("Consolidatable", None, on_="NodeClaim"),
+    ),
+)
+
+CASES: Final[tuple[Case, ...]] = (*REPLACE, *DELETE, *MANY, *BUDGETS, *TOLD)
