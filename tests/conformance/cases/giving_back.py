@@ -52,6 +52,15 @@ def emptied(count: int, **of_pool: Any) -> tuple[Given, ...]:
     return made, apart("web", count), nodes(count), scaled("web", 0)
 
 
+def drifts(**of_pool: Any) -> Manifest:
+    """Return the pool as it is after a change that its nodes do not have."""
+    return pool(**{"budgets": FREE, **of_pool, **NEW})
+
+
+def calm(**of_pool: Any) -> Manifest:
+    return pool(**{"budgets": FREE, **of_pool})
+
+
 EMPTINESS: Final = (
     EMPTY.case(111, "a budget of all lets all empty nodes go", *emptied(10), passes("2m"), ended(empty=10)),
     EMPTY.case(
@@ -188,15 +197,6 @@ EMPTINESS: Final = (
         ended(empty=1),
     ),
 )
-
-
-def drifts(**of_pool: Any) -> Manifest:
-    """Return the pool as it is after a change that its nodes do not have."""
-    return pool(**{"budgets": FREE, **of_pool, **NEW})
-
-
-def calm(**of_pool: Any) -> Manifest:
-    return pool(**{"budgets": FREE, **of_pool})
 
 
 DRIFTING: Final = (
