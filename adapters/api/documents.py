@@ -11,11 +11,12 @@ from typing import Final
 import msgspec
 
 from treenail.adapters.api.diagnosis import quoted
-from treenail.adapters.api.errors import ManifestError
+from treenail.adapters.api.errors import ManifestError, first_of
 from treenail.adapters.api.yaml_documents import NotYamlError, parse
 
 STDIN: Final = "-"
 _DEEPEST_LIST: Final = 10
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +54,32 @@ _RAW: Final = msgspec.json.Decoder(msgspec.Raw)
 
 
 def read_manifests(paths: Sequence[Path | str]) -> tuple[Manifest, ...]:
-    """Read the objects of all files, in order; "-" is standard input.
+    """Read the objects of all files, in order; "-" is standard input, and a folder stands for its files.
 
     Raises:
-        ManifestError: a file cannot be read, is neither YAML nor JSON, or holds no object.
+        ManifestError: a file cannot be read, is neither YAML nor JSON, or holds no object; its `others` are
+            of other files.
     """
-    return tuple(manifest for path in paths for manifest in _of_file(path))
+    found: list[Manifest] = []
+    errors: list[ManifestError] = []
+    for path in paths:
+        try:
+            found += (manifest for file in _files(path) for manifest in _of_file(file))
+        except ManifestError as error:
+            errors.append(error)
+    if errors:
+        raise first_of(errors)
+    return tuple(found)
+
+
+def _files(path: Path | str) -> tuple[Path | str, ...]:
+    """Return the manifests in a folder, by name, less those in folders below; another path is itself."""
+    if str(path) == STDIN or not Path(path).is_dir():
+        return (path,)
+    found = tuple(sorted(p for p in Path(path).iterdir() if p.suffix in _SUFFIXES and p.is_file()))
+    if not found:
+        raise ManifestError(str(path), "", "", f"is a folder without a file {' or '.join(_SUFFIXES)}")
+    return found
 
 
 def _of_file(path: Path | str) -> tuple[Manifest, ...]:
@@ -82,7 +103,7 @@ def _data(path: Path | str, file: str) -> bytes:
     except FileNotFoundError:
         problem = "there is no such file"
     except IsADirectoryError:
-        problem = "is a directory, not a file"
+        problem = "is a folder, not a file"
     except PermissionError:
         problem = "cannot be read: permission denied"
     except OSError as error:

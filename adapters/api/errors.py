@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from treenail.domain.model.events import ObjectRef
 
 
@@ -29,7 +31,7 @@ class ManifestError(Exception):
     """A manifest that cannot be used: in which file, which object, which field, and what is wrong.
 
     `object` reads "Provisioner default"; it and `field` are empty where a whole file is meant, and
-    `about` is None there.
+    `about` is None there. `others` are the errors found beside this first one.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class ManifestError(Exception):
         self.field = field
         self.problem = problem
         self.about = about
+        self.others: tuple[ManifestError, ...] = ()
         super().__init__(file, object, field, problem)
 
     def __str__(self) -> str:
@@ -53,3 +56,10 @@ class ManifestError(Exception):
         parts = (self.file, self.object, self.field, self.problem)
         line = " ".join(": ".join(part for part in parts if part).split())
         return "".join(one if one.isprintable() else repr(one)[1:-1] for one in line)
+
+
+def first_of(errors: Sequence[ManifestError]) -> ManifestError:
+    """Return the first of several errors, at least one, with the others beside it."""
+    first, *others = errors
+    first.others = (*first.others, *(one for other in others for one in (other, *other.others)))
+    return first

@@ -145,6 +145,16 @@ def passed_over(api_version: str, name: str) -> bool:
     return bool(version) and bool(group) == bool(slash) and name in _PASSED_OVER.get(group, ())
 
 
+def foreign(api_version: str, name: str) -> bool:
+    """Return whether a kind is of a group that is neither Kubernetes' own nor one that is read here.
+
+    A name that is known, under a group that is not, is a mistake.
+    """
+    group, _, version = api_version.rpartition("/")
+    ours = "." not in group or group.endswith((".k8s.io", "karpenter.sh", "karpenter.k8s.aws"))
+    return bool(name and version) and not ours and all(name != kind.name for kind in _ALL)
+
+
 def watched_kind_of(api_version: str, name: str) -> ApiKind[Any]:
     """Return the kind that objects of a watch are read as."""
     of_workload = (k for k in WATCHED_WORKLOADS if (k.api_version, k.name) == (api_version, name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 
@@ -9,8 +10,9 @@ from treenail.adapters.api.consistency import Entry, problems
 from treenail.adapters.api.core.pod_specs import PodSpecs
 from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.api.documents import Manifest, parse_manifests, read_manifests
-from treenail.adapters.api.errors import FieldError, ManifestError
-from treenail.adapters.api.kinds import KINDS, kind_of, passed_over
+from treenail.adapters.api.errors import FieldError, ManifestError, first_of
+from treenail.adapters.api.kinds import KINDS, foreign, kind_of, passed_over
+from treenail.adapters.api.oddities import oddities_of
 from treenail.adapters.api.reading import LONG_AGO, Reading, Translation
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.api.written.claims import claim_manifest
@@ -60,31 +62,35 @@ def decode_all(
     `specs`, so that pods with equal specs share one.
 
     No two objects have one kind and name, and the node classes of pools and the nodes of pods are there.
-    Kinds of Kubernetes' own that say nothing about pods or nodes, such as a Service, are passed over.
+    Kinds of Kubernetes' own that say nothing about pods or nodes, such as a Service, are passed over; kinds
+    of other groups are skipped, and named in one warning.
     `node_classes_there` are there besides; `node_classes_optional` leaves node classes unchecked. With
     `lenient`, an object with something wrong is left out and its error put into `set_aside`.
 
     Raises:
-        ManifestError: something is wrong with an object, unless `lenient`.
+        ManifestError: something is wrong with an object, unless `lenient`; its `others` are wrong, too.
     """
     errors: list[ManifestError] = []
-
-    def set_aside(error: ManifestError) -> None:
-        if not lenient:
-            raise error
-        errors.append(error)
-
-    entries = tuple(_entries(manifests, Reading(at=at, specs=specs or PodSpecs()), set_aside))
+    entries = tuple(_entries(manifests, Reading(at=at, specs=specs or PodSpecs()), errors.append))
+    if errors and not lenient:
+        # What is wrong with the set may follow from these alone.
+        raise first_of(errors)
     left_out: set[int] = set()
     for n, problem in problems(
         entries, node_classes_optional=node_classes_optional, node_classes_there=node_classes_there
     ):
-        set_aside(_error(entries[n].manifest, problem))
+        errors.append(_error(entries[n].manifest, problem))
         left_out.add(n)
+    if errors and not lenient:
+        raise first_of(errors)
     kept = [entry for n, entry in enumerate(entries) if n not in left_out]
     return Decoded.of(
         [one for entry in kept for one in entry.translation.objects],
-        warnings=tuple(line for entry in kept for line in _warnings(entry)),
+        warnings=(
+            *(line for entry in kept for line in _warnings(entry)),
+            *(line for entry in kept for line in oddities_of(entry.manifest, _called(entry.manifest))),
+            *_skipped(manifests),
+        ),
         set_aside=tuple(errors),
     )
 
@@ -93,7 +99,7 @@ def _entries(
     manifests: Sequence[Manifest], reading: Reading, set_aside: Callable[[ManifestError], None]
 ) -> Iterator[Entry]:
     for manifest in manifests:
-        if passed_over(manifest.api_version, manifest.kind):
+        if passed_over(manifest.api_version, manifest.kind) or foreign(manifest.api_version, manifest.kind):
             continue
         try:
             yield Entry(manifest, _translated(manifest, reading))
@@ -135,6 +141,15 @@ def _error(manifest: Manifest, problem: FieldError) -> ManifestError:
 def _warnings(entry: Entry) -> Iterator[str]:
     for path in entry.translation.not_acted_on:
         yield f"{entry.manifest.file}: {_called(entry.manifest)}: {path}: is {what_follows(path)}"
+
+
+def _skipped(manifests: Sequence[Manifest]) -> Iterator[str]:
+    """Yield one line on the objects of kinds that are not known here, if there are any."""
+    kinds = Counter(m.kind for m in manifests if foreign(m.api_version, m.kind))
+    if kinds:
+        named = ", ".join(f"{kind} ({count})" for kind, count in sorted(kinds.items()))
+        files = ", ".join(dict.fromkeys(m.file for m in manifests if foreign(m.api_version, m.kind)))
+        yield f"{files}: kinds that are not known here are skipped, with what they would make: {named}"
 
 
 def _called(manifest: Manifest) -> str:

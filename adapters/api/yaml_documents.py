@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Hashable, Sequence
 from typing import Any, Final
@@ -13,6 +14,7 @@ _DEEPEST: Final = 100
 _INT: Final = "tag:yaml.org,2002:int"
 _TIMESTAMP: Final = "tag:yaml.org,2002:timestamp"
 _MERGE: Final = "tag:yaml.org,2002:merge"
+_TEMPLATE: Final = re.compile(r"^\s*(?:- +)?(?:[\w./-]+: +)?(\{\{.*?\}\}|\{\{.{0,40})")
 
 
 class NotYamlError(Exception):
@@ -66,6 +68,33 @@ def parse(data: bytes) -> list[object]:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise NotYamlError(f"line {line}: is not UTF-8 text") from None
+    try:
+        return _read(text)
+    except NotYamlError as error:
+        raise NotYamlError(_cause(text) or str(error)) from None
+
+
+def _cause(text: str) -> str:
+    """Return what often makes a text no YAML, which the parser only stumbles over; "" for anything else."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        template = _TEMPLATE.search(line)
+        if template is not None:
+            what = f"{template[1]} is a template"
+            return f"line {number}: {what}: give what `helm template` or the like makes of it"
+    for number, line in enumerate(text.splitlines(), start=1):
+        if "\t" in line[: len(line) - len(line.lstrip())]:
+            return f"line {number}: is indented by a tab: YAML takes spaces alone"
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            json.loads(text)
+        except json.JSONDecodeError as error:
+            return f"line {error.lineno}, column {error.colno}: is not JSON: {error.msg}"
+        except RecursionError:
+            return ""
+    return ""
+
+
+def _read(text: str) -> list[object]:
     try:
         _check_depth(text)
         return _documents(_Loader(text))

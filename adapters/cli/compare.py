@@ -13,6 +13,7 @@ import typer
 from rich.table import Table
 
 from treenail.adapters.api.manifests import Manifest
+from treenail.adapters.cli.manifest_files import manifests_of
 from treenail.adapters.cli.node_overhead_cost import NodeOverheadCost
 from treenail.adapters.cli.output_format import Output, OutputFormat, console_on, write_json
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
@@ -22,7 +23,6 @@ from treenail.adapters.cli.rehearsal_run import (
     RehearsalRun,
     actions_of,
     check,
-    manifests_of,
     rehearsed,
     seconds_of,
 )

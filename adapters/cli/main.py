@@ -27,6 +27,7 @@ COMMANDS: Final = (
     "takeover",
 )
 _VERSION: Final = "--version"
+_MOST_PROBLEMS: Final = 20
 
 
 def _version(wanted: bool) -> None:  # noqa: FBT001
@@ -73,26 +74,31 @@ def app_of(names: Sequence[str]) -> typer.Typer:
 
 
 def main() -> None:
-    """Run a command; bad input ends with one line on stderr and exit code 2."""
+    """Run a command; bad input ends with a line on stderr for each error, and exit code 2."""
     try:
         arguments = joined(sys.argv[1:]) or ["--help"]
         if arguments[0] == "controller":
             arguments = import_module("treenail.adapters.cli.controller").spelled_out(arguments)
         code = app_of(commands_for(arguments))(arguments, standalone_mode=False)
-    except (ManifestError, BadInputError) as error:
-        problem = str(error)
+    except ManifestError as error:
+        problems = [str(one) for one in (error, *error.others)]
+    except BadInputError as error:
+        problems = [str(error)]
     except ModuleNotFoundError as error:
         if (error.name or "treenail").startswith("treenail"):
             raise
-        problem = (
+        problems = [
             f"this command needs {error.name}, which is not installed: pip install 'treenail[controller]'"
-        )
+        ]
     except Exception as error:
         # Typer and click say in a `show` method that an error is the user's.
         if not hasattr(error, "format_message"):
             raise
-        problem = str(error.format_message())
+        problems = [str(error.format_message())]
     else:
         sys.exit(code if isinstance(code, int) else 0)
-    sys.stderr.write("treenail: " + " ".join(problem.split()) + "\n")
+    for problem in problems[:_MOST_PROBLEMS]:
+        sys.stderr.write("treenail: " + " ".join(problem.split()) + "\n")
+    if len(problems) > _MOST_PROBLEMS:
+        sys.stderr.write(f"treenail: and {len(problems) - _MOST_PROBLEMS} more errors\n")
     sys.exit(BAD_INPUT)

@@ -10,8 +10,9 @@ from typing import Annotated, Final, TypeAlias
 
 import typer
 
-from treenail.adapters.api.manifests import decode_all, read_manifests
+from treenail.adapters.api.manifests import decode_all
 from treenail.adapters.cli.kubeconfig import Context, Kubeconfig
+from treenail.adapters.cli.manifest_files import manifests_of
 from treenail.adapters.cli.node_overhead_cost import NodeOverheadCost
 from treenail.adapters.cli.output_format import Output, OutputFormat, warn, write_json
 from treenail.adapters.cli.plan_report import as_json, write_report
@@ -123,7 +124,7 @@ def _planned(
 
 
 def _of_files(files: Sequence[str], now: datetime) -> tuple[ClusterModel, NodeSizing, tuple[str, ...]]:
-    manifests = read_manifests([Path(one) if one != "-" else one for one in files])
+    manifests = manifests_of(files)
     decoded = decode_all(manifests)
     told = told_by(decoded, manifests)
     cluster = ManifestCluster(decoded, now, workloads=False)

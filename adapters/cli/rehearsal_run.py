@@ -120,15 +120,6 @@ def _advance(rehearsal: Rehearsal, to: float, progress: Callable[[float], None])
         progress(rehearsal.seconds)
 
 
-def manifests_of(files: Sequence[str]) -> tuple[Manifest, ...]:
-    """Read the manifests of files; "-" is standard input.
-
-    Raises:
-        ManifestError: one cannot be read.
-    """
-    return read_manifests([Path(f) if f != "-" else f for f in files])
-
-
 def seconds_of(duration: str) -> float:
     """Read how long to rehearse, in seconds.
 

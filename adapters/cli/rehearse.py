@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from treenail.adapters.cli.manifest_files import manifests_of
 from treenail.adapters.cli.node_overhead_cost import NodeOverheadCost
 from treenail.adapters.cli.output_format import Output, OutputFormat, write_json
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
@@ -16,7 +17,6 @@ from treenail.adapters.cli.rehearsal_run import (
     RehearsalRun,
     actions_of,
     check,
-    manifests_of,
     rehearsed,
     seconds_of,
 )

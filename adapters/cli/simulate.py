@@ -9,7 +9,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from treenail.adapters.api.manifests import Manifest, decode_all, read_manifests
+from treenail.adapters.api.manifests import Manifest, decode_all
+from treenail.adapters.cli.manifest_files import manifests_of
 from treenail.adapters.cli.node_overhead_cost import NodeOverheadCost
 from treenail.adapters.cli.output_format import Output, OutputFormat, warn, write_json
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
@@ -82,7 +83,7 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     if not 1 <= repeat <= _MOST_REPEATS:
         raise BadInputError(f"--repeat {repeat} is not between 1 and {_MOST_REPEATS}")
     writable(report)
-    manifests = read_manifests([Path(f) if f != "-" else f for f in file])
+    manifests = manifests_of(file)
     prices = own_prices(price_overrides_file)
     decoded = decode_all(manifests, node_classes_optional=instance_types is not None)
     told = told_by(decoded, manifests)

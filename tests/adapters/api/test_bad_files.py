@@ -15,7 +15,10 @@ from treenail.adapters.api.manifests import ManifestError, decode_all, parse_man
         (" \n\n", "is empty"),
         ("# nothing\n---\n", "holds no object, only comments"),
         ("a: b\n c: d", "line 2: is not YAML: mapping values are not allowed in this context"),
-        ('{"kind": "Pod", ]', "line 1: is not YAML: did not find expected node content"),
+        (
+            '{"kind": "Pod", ]',
+            "line 1, column 17: is not JSON: Expecting property name enclosed in double quotes",
+        ),
         ("kind: Pod\nspec:\n  a: 1\n  a: 2", "line 4: the key a is there twice"),
         ("[" * 1000, "line 1: is nested too deep"),
         ("a: &a [*a]", "line 1: an alias stands within what it stands for"),
@@ -66,7 +69,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_a_directory_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(ManifestError, match=r": is a directory, not a file$"):
+    with pytest.raises(ManifestError, match=r": is a folder without a file .yaml or .yml or .json$"):
         read_manifests([tmp_path])
 
 

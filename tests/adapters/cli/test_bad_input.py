@@ -159,7 +159,7 @@ ARGUMENTS = {
     "no command": (["reherase"], "No such command 'reherase'"),
     "no file": (["rehearse"], "Missing option '--file'"),
     "missing file": (["rehearse", "-f", "nowhere.yaml"], "nowhere.yaml: there is no such file"),
-    "a folder": (["rehearse", "-f", "/"], "/: is a directory, not a file"),
+    "a folder": (["rehearse", "-f", "/proc/self/fd"], "/proc/self/fd: is a folder without a file"),
     "unknown option": (["rehearse", "-f", INFLATE, "--fro", "10m"], "No such option"),
     "unknown output": (["rehearse", "-f", INFLATE, "-o", "xml"], "'xml' is not one of"),
     "seed that is none": (["rehearse", "-f", INFLATE, "--seed", "x"], "Invalid value for '--seed'"),
