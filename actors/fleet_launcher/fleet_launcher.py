@@ -7,9 +7,10 @@ from typing import Final, TypeAlias
 
 from treenail.actors.fleet_launcher.launch_calls import LaunchCalls
 from treenail.actors.fleet_launcher.launch_recorder import LaunchRecorder
-from treenail.actors.fleet_launcher.messages import Adopt, Flushed, GiveUp, Probe, StepDone
+from treenail.actors.fleet_launcher.messages import Adopt, Flushed, GiveUp, Probe, Resume, StepDone
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.life_lines import tell_bought, tell_created, tell_failed, tell_launched
+from treenail.actors.runtime.publishing import publish, write_beside
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster_facts import ObjectSeen
 from treenail.domain.cluster.planning import PlanCommitted
@@ -46,13 +47,14 @@ from treenail.domain.launch.launching import (
 )
 from treenail.domain.launch.unavailable_offerings import UnavailableOfferings
 from treenail.domain.model import labels
-from treenail.domain.model.backoff import CALLS
+from treenail.domain.model.backoff import CALLS, RELAUNCHES
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.errors import TooManyRequestsError, UnavailableError
 from treenail.domain.model.fleets import FleetAnswer, Instance
 from treenail.domain.model.node_classes import NodeClassRef
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
+from treenail.domain.model.stand_alone_claims import failed_attempts, launch_failed, retried
 from treenail.domain.telemetry import metrics
 
 _MOST_ATTEMPTS: Final = 8
@@ -60,7 +62,7 @@ _FLUSH_SECONDS: Final = 0.2
 _ADOPT_AFTER: Final = 2.0
 _SAY_AGAIN_SECONDS: Final = 5.0
 
-Tick: TypeAlias = Flushed | StepDone | Adopt | GiveUp | Probe
+Tick: TypeAlias = Flushed | StepDone | Adopt | Resume | GiveUp | Probe
 LauncherInbox: TypeAlias = PlanCommitted | NodeChanged | CapacityRanOut | Step | Tick
 
 
@@ -106,6 +108,9 @@ class FleetLauncher(DomainActor[LauncherInbox]):
                 self._step_done(message)
             case Adopt():
                 self._adopt()
+            case Resume():
+                if self._book.resume(message.name):
+                    self._adopt()
             case GiveUp():
                 self._take_back(message)
             case Probe():
@@ -369,8 +374,11 @@ class FleetLauncher(DomainActor[LauncherInbox]):
     def _fail(self, name: str, cause: Cause, why: str, *, written: bool = True) -> None:
         self._recorder.launch(name, None, why)
         claim = self._book.claim(name)
-        self._cluster.tell(ClaimFailed(claim=name, cause=cause, why=why))
         tell_failed(self.log, name, cause, why)
+        if written and claim is not None and retried(claim, cause):
+            self._postpone(claim, why)
+            return
+        self._cluster.tell(ClaimFailed(claim=name, cause=cause, why=why))
         if written:
             self._book.give_up(ClaimGivenUp.unbought(name, cause, type(self).__name__, why))
             self._take_back(GiveUp(name))
@@ -378,6 +386,14 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if claim is not None:
             self._telemetry.count(metrics.NODECLAIMS_DISRUPTED.name, **disrupted_labels(claim, cause))
         self._book.forget(name)
+
+    def _postpone(self, claim: NodeClaim, why: str) -> None:
+        """Say on a claim of no pool why its launch failed, and launch it again after a while."""
+        self._book.postpone(claim.name)
+        write_beside(self._tasks, *self._calls.say_failed(claim, why))
+        publish(self._tasks, self._calls.writer, launch_failed(claim, why))
+        seconds = RELAUNCHES.after(failed_attempts(claim) + 1, self.chance())
+        self.later(("resume", claim.name), Resume(claim.name), seconds=seconds)
 
     def _take_back(self, tick: GiveUp) -> None:
         """Say that a claim is to go, now and then until it does; of one that is not written, when it is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final, TypeAlias, TypeVar, assert_never
 
 from treenail.domain.launch.launch_book import LaunchBook
@@ -28,6 +29,7 @@ from treenail.domain.model.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.patches import ClaimPatch
 from treenail.domain.model.runtime import TaskKey
+from treenail.domain.model.stand_alone_claims import after_attempt, before_launch
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter
 
 R = TypeVar("R")
@@ -53,7 +55,7 @@ class LaunchCalls:
         self.cluster_name = cluster_name
         self.tags = tags
         self._reader = reader
-        self._writer = writer
+        self.writer = writer
         self._cloud = cloud
 
     def of(self, step: Step, book: LaunchBook, ran_out: UnavailableOfferings) -> Call[object] | None:
@@ -100,26 +102,33 @@ class LaunchCalls:
 
         def call() -> NodeClaim:
             try:
-                return self._writer.create_claim(claim)
+                return self.writer.create_claim(claim)
             except AlreadyExistsError:
                 return self._reader.get_claim(claim.name)
 
         return _about(claim.name), call
 
     def _mark(self, claim: NodeClaim, mark: LaunchMark, *, fresh: bool) -> Call[NodeClaim]:
-        """Annotate a claim with its launch, unless somebody changed the claim (`fresh` reads it first)."""
+        """Annotate a claim with its launch, unless somebody changed the claim (`fresh` reads it first).
+
+        One that somebody else wrote gets our finalizer in the same write: from then on it costs money.
+        """
 
         def call() -> NodeClaim:
             known = self._reader.get_claim(claim.name) if fresh else claim
             if known.leaving or known.provider_id:
                 raise NotFoundError(f"{claim.name} is not waiting for a launch any more")
-            patch = ClaimPatch(annotations={labels.LAUNCH: str(mark)})
-            marked = self._writer.patch_claim(claim.name, patch, version=known.resource_version)
+            patch = replace(before_launch(known), annotations={labels.LAUNCH: str(mark)})
+            marked = self.writer.patch_claim(claim.name, patch, version=known.resource_version)
             if marked.unread:
                 raise InvalidError(f"{claim.name} cannot be understood: {marked.unread}")
             return marked
 
         return _about(claim.name), call
+
+    def say_failed(self, claim: NodeClaim, why: str) -> Call[NodeClaim]:
+        """Write onto a claim why its launch came to nothing, before it is launched again."""
+        return _about(claim.name), lambda: self.writer.patch_claim(claim.name, after_attempt(claim, why))
 
     def _prepare(
         self, batch: Batch, book: LaunchBook, ran_out: frozenset[OfferingKey]
@@ -168,7 +177,7 @@ class LaunchCalls:
             allocatable=instance.allocatable,
             conditions=after_launch(claim),
         )
-        return _about(claim.name), lambda: self._writer.patch_claim(claim.name, patch)
+        return _about(claim.name), lambda: self.writer.patch_claim(claim.name, patch)
 
 
 def _about(name: str) -> TaskKey:

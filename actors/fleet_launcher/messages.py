@@ -32,6 +32,13 @@ class Adopt:
 
 
 @dataclass(frozen=True, slots=True)
+class Resume:
+    """A timer tick: launch a claim of no pool again, whose launch failed."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class GiveUp:
     """A timer tick: say that a claim that comes to nothing is to go."""
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from treenail.actors.termination_actor.finalizer_removal import remove_finalizers
 from treenail.actors.termination_actor.gathered_ends import Together
-from treenail.domain.launch.launching import NOTHING_BOUGHT, LaunchMark, deal
+from treenail.domain.launch.launching import LaunchMark, deal
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.cordons import uncordon
@@ -18,6 +18,7 @@ from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.model.patches import ClaimPatch, NodePatch
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.runtime import TaskKey
+from treenail.domain.model.stand_alone_claims import NOTHING_BOUGHT
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter
 from treenail.domain.telemetry.ending_roots import disruption_context
 from treenail.domain.telemetry.tracing import SpanContext

@@ -36,6 +36,12 @@ class ChangeRecorder:
             if claim.pool == pool:
                 self.view(claim.name)
 
+    def waiting_for(self, node_class: str) -> None:
+        """Note that the views of claims changed that are still to be launched from a node class."""
+        for claim in self._objects.claims.values():
+            if not claim.launched and str(claim.node_class) == node_class:
+                self.view(claim.name)
+
     def promise(self, promise: Promise) -> None:
         """Note a promise made or ended: its pod, its target and the node that the pod is to leave changed."""
         self.changes.pods[promise.pod] = None

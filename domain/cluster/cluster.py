@@ -144,6 +144,8 @@ class ClusterModel:
                 self._see_pool(thing)
             case NodeClass():
                 self.objects.node_classes[str(thing.ref)] = thing
+                if known is None:
+                    self._recorder.waiting_for(str(thing.ref))
                 self._recorder.pools(changed=not says_the_same(thing, known))
             case DaemonSet():
                 self._see_daemon_set(thing)
@@ -170,6 +172,7 @@ class ClusterModel:
                 self._lose_pool(key)
             case Kind.NODE_CLASS:
                 self._recorder.pools(changed=self.objects.node_classes.pop(key, None) is not None)
+                self._recorder.waiting_for(key)
             case Kind.DAEMON_SET:
                 self._lose_daemon_set(key)
             case Kind.NAMESPACE:

@@ -27,6 +27,7 @@ from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim, NodeView
 from treenail.domain.model.pod_budgets import PodBudgets
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.stand_alone_claims import own_pool
 
 _MOST_ENDED: Final = 256
 
@@ -297,7 +298,7 @@ class Inventory:
         claim = view.claim
         if claim is None or claim.launched or view.leaving or view.unread:
             return None, None
-        pool = self.pools.get(claim.pool)
+        pool = own_pool(claim) if claim.stands_alone else self.pools.get(claim.pool)
         if pool is not None and pool.static:
             return None, None
         return pool, self.node_class(claim.node_class)

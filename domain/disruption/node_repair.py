@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.model.left_alone import LeftAlone
 from treenail.domain.model.nodes import READY, Condition, Node, NodeClaim, NodeView, Status
 
 # Where more of a pool's nodes are unhealthy (rounded up), it is likely that new ones would be as well.
@@ -83,7 +84,7 @@ class UnhealthyNode:
         self._forget(name)
         if view is None or view.node is None or view.claim is None:
             return None
-        if view.unread or changed.left_alone is not None:
+        if view.unread or changed.left_alone not in (None, LeftAlone.NO_POOL):
             return None
         self._pool_of[name] = view.claim.pool
         self._nodes.setdefault(view.claim.pool, {})[name] = None
@@ -110,11 +111,14 @@ class UnhealthyNode:
         return view, view.claim, diagnosis
 
     def too_many(self, pool: str) -> str | None:
-        """Return a sentence on why no node of a pool is replaced now, None where they may be."""
-        there: Mapping[str, None] = self._nodes.get(pool, {})
+        """Return a sentence on why no node of a pool is replaced now, None where they may be.
+
+        Nodes of no pool ("") are held against all of the cluster.
+        """
+        there: Mapping[str, object] = self._nodes.get(pool, {}) if pool else self._pool_of
         sick = sum(1 for name in there if name in self._sick)
         allowed = -(-len(there) * MOST_UNHEALTHY_PERCENT // 100)
         if sick <= allowed:
             return None
-        most = f"{MOST_UNHEALTHY_PERCENT}% of the nodes of {pool}"
+        most = f"{MOST_UNHEALTHY_PERCENT}% of the nodes of {pool or 'the cluster'}"
         return f"More than {most} are unhealthy: {sick} of {len(there)}"

@@ -36,6 +36,8 @@ class NodeEvents:
         self._views: dict[str, NodeView] = {}
         self._replacements = Replacements()
         self._left_alone: dict[str, LeftAlone] = {}
+        # The claims of no pool that wait for their node class.
+        self._unresolved_now: dict[str, None] = {}
 
     def note(self, changed: NodeChanged, now: datetime) -> Iterator[ClusterEvent]:
         """Take a view in as it stands; yield what has changed that people know of."""
@@ -44,6 +46,7 @@ class NodeEvents:
         if view is None:
             self._replacements.forget(changed.name)
             self._left_alone.pop(changed.name, None)
+            self._unresolved_now.pop(changed.name, None)
             yield from _finalized(before)
             return
         self._views[changed.name] = view
@@ -52,17 +55,29 @@ class NodeEvents:
         yield from self._replacements.note(changed)
         yield from _disputes(before, view)
         yield from self._alone(changed, view)
+        yield from self._unresolved(changed, view)
         if before is not None:
             yield from _changes(before, view)
 
     def _alone(self, changed: NodeChanged, view: NodeView) -> Iterator[ClusterEvent]:
         """Yield, for a claim that is left alone from now on, why: also at a start."""
         alone = changed.left_alone
-        if alone is None or view.claim is None or view.ending:
+        if alone in (None, LeftAlone.NO_POOL) or view.claim is None or view.ending:
             self._left_alone.pop(changed.name, None)
         elif self._left_alone.get(changed.name) is not alone:
             self._left_alone[changed.name] = alone
             yield ClusterEvent(of_claim(view.claim), "LeftAlone", f"It is left alone: {alone.value}")
+
+    def _unresolved(self, changed: NodeChanged, view: NodeView) -> Iterator[ClusterEvent]:
+        """Yield, for a claim that says itself what it is launched from, that this is not there."""
+        claim = view.claim
+        lacks = changed.pool is not None and changed.node_class is None
+        if claim is None or not claim.stands_alone or not lacks:
+            self._unresolved_now.pop(changed.name, None)
+        elif changed.name not in self._unresolved_now:
+            self._unresolved_now[changed.name] = None
+            message = f"Failed resolving NodeClass: {claim.node_class} is not there yet"
+            yield ClusterEvent(of_claim(claim), "FailedResolvingNodeClass", message, warning=True)
 
     def disrupting(self, order: DisruptNodes) -> Iterator[ClusterEvent]:
         """Yield, for nodes that are given back, why."""

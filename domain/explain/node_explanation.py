@@ -18,6 +18,7 @@ from treenail.domain.model.causes import BUDGETED, Cause
 from treenail.domain.model.claims import expected_pods, promised_pods, replaced_nodes
 from treenail.domain.model.durations import format_duration
 from treenail.domain.model.instants import write_instant
+from treenail.domain.model.left_alone import LeftAlone
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.model.pods import Pod
@@ -52,11 +53,21 @@ def explain_node(
     yield from _successors(model, view, now)
     if view.ending:
         yield from _end(claim, pods, now)
-    elif (alone := model.objects.left_alone(view)) is not None:
+    elif (alone := model.objects.left_alone(view)) is LeftAlone.NO_POOL:
+        yield Statement("future", _stand_alone(model, claim))
+    elif alone is not None:
         yield Statement("future", f"It is left alone: {alone.value}.")
     elif view.initialized:
         yield from _future(model, view, claim, now)
         yield from explain_consolidation(model, view, now)
+
+
+def _stand_alone(model: ClusterModel, claim: NodeClaim) -> str:
+    if not claim.launched and model.objects.node_class(claim.node_class) is None:
+        return f"It is launched when {claim.node_class} is there."
+    end = expires_at(claim, None)
+    until = f", or until {write_instant(end)}" if end is not None else ""
+    return f"It is of no pool: it stays until somebody deletes it{until}, drifted or empty as it may be."
 
 
 def _disputes(view: NodeView, claim: NodeClaim) -> Iterator[Statement]:

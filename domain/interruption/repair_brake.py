@@ -85,4 +85,7 @@ def _goes(claim: NodeClaim) -> bool:
 
 def _groups(claim: NodeClaim) -> tuple[_Group, ...]:
     """Return the groups of a node; of each group a part may be given up."""
-    return (f"pool {claim.pool}", *((f"zone {claim.zone}",) if claim.zone else ()))
+    return (
+        f"pool {claim.pool}" if claim.pool else "no pool",
+        *((f"zone {claim.zone}",) if claim.zone else ()),
+    )

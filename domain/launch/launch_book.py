@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
+from typing import TypeAlias
 
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.planning import PlanCommitted
@@ -50,6 +51,9 @@ class _Work:
     seen: bool = False
 
 
+_Adoptable: TypeAlias = tuple[NodeClaim, NodePool, NodeClass]
+
+
 class LaunchBook:
     """Every claim that is being launched, from the commitment (or the adoption) to its instance."""
 
@@ -59,7 +63,9 @@ class LaunchBook:
         self._unwritten: dict[str, dict[str, None]] = {}
         self._groups: dict[str, Group] = {}
         self._marked = MarkedClaims()
-        self._adoptable: dict[str, tuple[NodeClaim, NodePool, NodeClass]] = {}
+        self._adoptable: dict[str, _Adoptable] = {}
+        # Those that are not to be adopted before they are resumed.
+        self._postponed: dict[str, _Adoptable | None] = {}
         self._given_up = GivenUpClaims()
         self._numbers = count()
 
@@ -140,11 +146,16 @@ class LaunchBook:
             if work is not None:
                 work.seen = True
         known = work is not None or self._given_up.get(name) is not None
-        if not waits or known or changed.pool is None or changed.node_class is None:
+        adoptable: _Adoptable | None = None
+        if waits and not known and changed.pool is not None and changed.node_class is not None:
+            adoptable = (claim, changed.pool, changed.node_class)
+        if name in self._postponed:
+            self._postponed[name] = adoptable
+        elif adoptable is None:
             self._adoptable.pop(name, None)
-            return False
-        self._adoptable[name] = (claim, changed.pool, changed.node_class)
-        return True
+        else:
+            self._adoptable[name] = adoptable
+        return name in self._adoptable
 
     def unwanted(self, changed: NodeChanged) -> bool:
         """Return whether this claim was given up before we knew that it had been written."""
@@ -159,6 +170,7 @@ class LaunchBook:
 
     def _gone(self, name: str) -> None:
         self._adoptable.pop(name, None)
+        self._postponed.pop(name, None)
         self._marked.forget(name)
         self._given_up.gone(name)
         state = self.state(name)
@@ -167,14 +179,17 @@ class LaunchBook:
             self.forget(name)
 
     def adopt(self, now: datetime) -> tuple[Batch, ...]:
-        """Take on the claims that were left unlaunched, those of one earlier call together."""
+        """Take on the claims that were left unlaunched, those of one earlier call together.
+
+        One of no pool is launched by itself: nothing says that others are of the same node class.
+        """
         sets: dict[tuple[str, str], list[str]] = {}
         incomplete = self._marked.incomplete()
         for name, (claim, pool, node_class) in self._adoptable.items():
             mark = LaunchMark.of(claim)
             token = mark.token if mark is not None else ""
-            together = token or incomplete.get(origin(claim), "")
-            sets.setdefault((together, pool.name), []).append(name)
+            together = token or (incomplete.get(origin(claim), "") if pool.name else "")
+            sets.setdefault((together, pool.name or name), []).append(name)
             self._work[name] = _Work(LaunchState.LEFT, claim, now, pool, node_class, token)
         self._adoptable.clear()
         return tuple(
@@ -252,6 +267,18 @@ class LaunchBook:
         if work is not None:
             self._adoptable[name] = (work.claim, work.pool, work.node_class)
         self.forget(name)
+
+    def postpone(self, name: str) -> None:
+        """Work on a claim no longer, nor adopt it again before it is resumed."""
+        self._postponed[name] = None
+        self.forget(name)
+
+    def resume(self, name: str) -> bool:
+        """Let a claim that was postponed be adopted again; return whether it can be now."""
+        there = self._postponed.pop(name, None)
+        if there is not None:
+            self._adoptable[name] = there
+        return there is not None
 
     # --- batches and groups
 

@@ -13,7 +13,7 @@ from treenail.domain.telemetry.tracing import Span
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Claims of one pool to be grouped into calls together.
+    """Claims of one pool, or one of none, to be grouped into calls together.
 
     With a `token`, all of one earlier call, and with them those that may have been about to be marked for it.
     """

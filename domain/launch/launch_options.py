@@ -74,7 +74,10 @@ class LaunchOptions:
         return self._chosen[claim.name]
 
     def offered(self, claim: NodeClaim) -> list[_Offered]:
-        """Return the claim's types that hold it and are on offer where it may be, each with where."""
+        """Return the claim's types that hold it and are on offer where it may be, each with where.
+
+        One that lists no types, as nobody planned it for pods, may be of any that it does not rule out.
+        """
         reserved = _wants_reserved(claim)
         suited = {
             _place(o): None
@@ -86,8 +89,17 @@ class LaunchOptions:
             found = ((one, _in(one, suited)) for one in self._types.values())
             self._offered[key] = {one.name: _Offered.of(one, there) for one, there in found if there}
         offered = self._offered[key]
-        there = (offered[name] for name in claim.instance_types if name in offered)
+        if claim.instance_types:
+            there = [offered[name] for name in claim.instance_types if name in offered]
+        else:
+            there = _open_choice(claim, offered.values())
         return [one for one in there if claim.requests.fits(one.type.allocatable)]
+
+
+def _open_choice(claim: NodeClaim, offered: Iterable[_Offered]) -> list[_Offered]:
+    """Return the types that suit a claim which lists none; specialised ones where there are no others."""
+    suited = [one for one in offered if claim.requirements.intersects(one.type.requirements)]
+    return [one for one in suited if not one.type.specialised] or suited
 
 
 def _place(offering: Offering) -> tuple[object, ...]:

@@ -28,8 +28,6 @@ from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.taints import UNREGISTERED
 
-# What a claim says of its launch, in place of a mark, when it is known to have come to nothing.
-NOTHING_BOUGHT: Final = "nothing-bought"
 _MARK: Final = re.compile("([^/]+)/([0-9]{1,9})/(.*)")
 # What Karpenter merges into one call at most.
 _MOST_INSTANCES: Final = 1000
@@ -111,8 +109,14 @@ class _Everywhere:
     tags: Mapping[str, str]
 
 
+def launch_name(claim: NodeClaim) -> str:
+    """Return what a claim counts as in client tokens: another one after each launch that came to nothing."""
+    failed = claim.annotations.get(labels.LAUNCH_ATTEMPTS, "")
+    return f"{claim.name}#{failed}" if failed else claim.name
+
+
 def launch_token(claims: Iterable[str]) -> str:
-    """Return the client token of the call for `claims`: for the same claims always the same."""
+    """Return the client token of the call for `claims`, by launch name: for the same always the same."""
     return hashlib.blake2b(",".join(claims).encode(), digest_size=10).hexdigest()
 
 
@@ -210,7 +214,7 @@ def _launch(
     everywhere: _Everywhere,
 ) -> Launch:
     names = tuple(c.name for c in claims)
-    token = launch_token(names)
+    token = launch_token(map(launch_name, claims))
     first = claims[0]
     request = FleetRequest(
         token=token,
@@ -226,7 +230,7 @@ def _launch(
             **node_class.tags,
             f"kubernetes.io/cluster/{everywhere.cluster_name}": "owned",
             CLUSTER_TAG: everywhere.cluster_name,
-            pool.generation.pool_label: pool.name,
+            **({pool.generation.pool_label: pool.name} if pool.name else {}),
             LAUNCH_TAG: token,
         },
         dedicated=_dedicated(first),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treenail.domain.launch.launching import LaunchMark, launch_token
+from treenail.domain.launch.launching import LaunchMark, launch_name, launch_token
 from treenail.domain.model.claims import DECISION
 from treenail.domain.model.nodes import NodeClaim
 
@@ -43,7 +43,7 @@ class MarkedClaims:
         found: dict[tuple[str, str], str] = {}
         for token, names in sorted(self._by_token.items()):
             waits = not all(self._marked[name].provider_id for name in names)
-            if waits and launch_token(sorted(names)) != token:
+            if waits and launch_token(launch_name(self._marked[name]) for name in sorted(names)) != token:
                 found.setdefault(origin(self._marked[min(names)]), token)
         return found
 

@@ -109,12 +109,12 @@ def next_step(view: NodeView, now: datetime, alone: LeftAlone | None = None) -> 
     """Return what a claim's life needs next; None where nothing is left to do.
 
     One that is left `alone` is seen into use like others, and not given back; but one that is of no pool says
-    itself how long it may live.
+    itself all that there is to be known.
     """
     step = _next_step(view, now, alone)
-    if not isinstance(step, GiveBack) or alone is None:
-        return step
-    return step if alone is LeftAlone.NO_POOL and step.cause is Cause.EXPIRED else None
+    if isinstance(step, GiveBack) and alone not in (None, LeftAlone.NO_POOL):
+        return None
+    return step
 
 
 def _next_step(view: NodeView, now: datetime, alone: LeftAlone | None) -> NextStep:
@@ -160,9 +160,11 @@ def _towards_use(view: NodeView, claim: NodeClaim, now: datetime) -> NextStep:
     return _initialize(claim, node, now)
 
 
-def _wait_for_node(claim: NodeClaim, now: datetime) -> NextStep:
+def _wait_for_node(claim: NodeClaim, now: datetime) -> WaitUntil | GiveBack | None:
+    if claim.stands_alone and not claim.launched and labels.LAUNCH not in claim.annotations:
+        return None  # nobody has begun to launch it: its node class may still come
     if not claim.launched:
-        due, cause = claim.created_at + LAUNCH_TIMEOUT, Cause.LAUNCH_TIMEOUT
+        due, cause = claim.since(LAUNCHED) + LAUNCH_TIMEOUT, Cause.LAUNCH_TIMEOUT
     else:
         due, cause = claim.since(LAUNCHED) + REGISTRATION_TIMEOUT, Cause.REGISTRATION_TIMEOUT
     if claim.registered:  # it was there, and somebody took it away, finalizer and all

@@ -22,8 +22,22 @@ from treenail.domain.model.taints import is_ephemeral
 # In the order a claim comes to them. `Ready` is all of them together.
 MILESTONES: Final = (LAUNCHED, REGISTERED, INITIALIZED)
 _NOT_FOUND: Final = ("NodeNotFound", "Node not registered with cluster")
+# As much of a sentence of EC2's as Karpenter shows in a condition.
+_LONGEST_WHY: Final = 300
 _SEVERAL_NODES: Final = "MultipleNodesFound"
 _ABOUT_TO: Final = ("AwaitingReconciliation", "object is awaiting reconciliation")
+
+
+def awaiting_launch(claim: NodeClaim) -> tuple[Condition, ...]:
+    """Return the conditions of a claim whose launch has begun."""
+    return _with_ready(claim, tuple(Condition(kind, Status.UNKNOWN, *_ABOUT_TO) for kind in MILESTONES))
+
+
+def after_failed_launch(claim: NodeClaim, why: str) -> tuple[Condition, ...]:
+    """Return the conditions of a claim whose launch failed, and is tried again."""
+    failed = Condition(LAUNCHED, Status.UNKNOWN, "LaunchFailed", why[:_LONGEST_WHY])
+    waiting = tuple(Condition(kind, Status.UNKNOWN, *_ABOUT_TO) for kind in (REGISTERED, INITIALIZED))
+    return _with_ready(claim, (failed, *waiting))
 
 
 def after_launch(claim: NodeClaim) -> tuple[Condition, ...]:

@@ -1,4 +1,4 @@
-"""Nodes that are left alone: of static pools, of unknown pools, and of no pool."""
+"""Nodes that are not given up by choice: of static pools, of unknown pools, and of no pool."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class LeftAlone(StrEnum):
 
     STATIC_POOL = "its pool is static, and static pools are not supported yet"
     UNKNOWN_POOL = "its pool is not there, or is not understood"
-    NO_POOL = "it is of no pool, and claims of no pool are not launched yet"
+    NO_POOL = "it is of no pool: it is neither consolidated nor replaced when it drifts"
 
     @property
     def entirely(self) -> bool:
@@ -27,14 +27,17 @@ class LeftAlone(StrEnum):
     def spares(self, cause: Cause) -> bool:
         """Return whether it stays though it was announced to end.
 
-        Where EC2 takes the machine anyway, the pods of a node whose pool is not known leave it before.
+        Where EC2 takes the machine anyway, the pods of a node whose pool is not known leave it before. One of
+        no pool has all that is to be known of it on its claim.
         """
+        if self is LeftAlone.NO_POOL:
+            return False
         return self.entirely or cause not in TAKEN | STOPPING
 
 
 def left_alone(claim: NodeClaim, pool: NodePool | None) -> LeftAlone | None:
     """Return why a claim's node is left alone, None where it is not; `pool` is the one that it names."""
-    if not claim.pool:
+    if claim.stands_alone:
         return LeftAlone.NO_POOL
     if pool is None:
         return LeftAlone.UNKNOWN_POOL

@@ -87,7 +87,7 @@ class NodePool:
     None where the pool does not say. `return_premium` is the share by which it may cost more to replace its
     nodes with those of a pool of higher weight, None where that is not done. One that is
     `for_pods_only` buys nothing for pods that are still to be made. One that is `static` is to have a number
-    of nodes of its own, whatever pods wait.
+    of nodes of its own, whatever pods wait. What a claim of no pool is launched from has no name.
     """
 
     name: str
@@ -120,7 +120,9 @@ class NodePool:
 
     @property
     def node_labels(self) -> Mapping[str, str]:
-        """The labels every node of the pool has for sure."""
+        """The labels every node of the pool has for sure. Those of no pool have none by that."""
+        if not self.name:
+            return self.labels
         known = {**self.labels, self.generation.pool_label: self.name}
         if self.generation is not Generation.V1ALPHA5:
             ref = self.node_class

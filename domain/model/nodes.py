@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final, TypeVar
 
 from treenail.domain.model import labels
-from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.node_classes import Kubelet, NodeClassRef
 from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.pods import Owner
 from treenail.domain.model.requirements import ANYTHING, Requirements
@@ -65,6 +65,9 @@ def holds(conditions: tuple[Condition, ...], kind: str) -> bool:
     return found is not None and found.status is Status.TRUE
 
 
+_POOL_KINDS: Final = frozenset(generation.pool_kind for generation in Generation)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeClaim:
     """A claim on a node to be: a NodeClaim, or the Machine of the old API, at one revision.
@@ -72,7 +75,8 @@ class NodeClaim:
     `labels` come to be the node's. `instance_types` is the launch's choice, cheapest first, read from
     the requirements. `capacity` and `allocatable` are known from the launch on. `expire_after` is how long
     it may live, or `FOREVER`; None is as its pool says. At `last_pod_event_at` a pod last came or left.
-    `unread` says what of it could not be read, "" where all could.
+    Only Machines may have a `kubelet` of their own. `unread` says what of it could not be
+    read, "" where all could.
     """
 
     name: str
@@ -101,6 +105,7 @@ class NodeClaim:
     allocatable: Resources = NOTHING
     conditions: tuple[Condition, ...] = ()
     last_pod_event_at: datetime | None = None
+    kubelet: Kubelet | None = None
     unread: str = ""
 
     @property
@@ -125,6 +130,11 @@ class NodeClaim:
         """Why the node drifted, as the claim says; None where it does not say that it did."""
         shown = condition_of(self.conditions, DRIFTED)
         return shown.reason if shown is not None and shown.status is Status.TRUE else None
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether somebody made it without a pool, and it says all of its node itself."""
+        return not self.pool and not any(owner.kind in _POOL_KINDS for owner in self.owners)
 
     @property
     def instance_id(self) -> str:

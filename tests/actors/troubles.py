@@ -12,7 +12,6 @@ from typing import TypeVar
 from treenail.adapters.fake.cluster import ClusterSettings, FakeCluster
 from treenail.domain.interruption.impairments import Impairment, Impairments
 from treenail.domain.interruption.message_parsing import InterruptionKind
-from treenail.domain.launch.launching import NOTHING_BOUGHT
 from treenail.domain.model import labels
 from treenail.domain.model.errors import InvalidError, NotFoundError, PortError
 from treenail.domain.model.fleets import (
@@ -33,6 +32,7 @@ from treenail.domain.model.patches import ClaimPatch, NodePatch
 from treenail.domain.model.purposes import Purpose, purpose_at_hand
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.runtime import Agenda
+from treenail.domain.model.stand_alone_claims import NOTHING_BOUGHT
 
 R = TypeVar("R")
 

@@ -11,6 +11,7 @@ from treenail.adapters.api.amounts import Duration, DurationOrNever, duration, d
 from treenail.adapters.api.karpenter.claims import ClaimSpecModel, ClaimStatusModel, claim
 from treenail.adapters.api.karpenter.references import NodeClassRefModel
 from treenail.adapters.api.karpenter.requirements import RequirementModel
+from treenail.adapters.api.karpenter.v1_node_pool import EXPIRE_AFTER
 from treenail.adapters.api.metadata import ConditionModel, StrictObject
 from treenail.adapters.api.model import Time
 from treenail.adapters.api.reading import Reading, Translation
@@ -64,7 +65,9 @@ def node_claim(model: NodeClaimModel, reading: Reading) -> Translation:
     own = replace(own, last_pod_event_at=status.last_pod_event_time)
     if period is not None:
         own = replace(own, termination_grace_period=duration(period, "spec.terminationGracePeriod"))
-    if spec.expire_after is not None:
-        life = duration_or_never(spec.expire_after, "spec.expireAfter")
+    # The API server writes this default in; claims that pools make say it themselves.
+    written = spec.expire_after or (EXPIRE_AFTER if own.stands_alone else None)
+    if written is not None:
+        life = duration_or_never(written, "spec.expireAfter")
         own = replace(own, expire_after=FOREVER if life is None else life)
     return Translation(objects=(own,), not_acted_on=tuple(spec.dated_taints()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from msgspec import field
 
 from treenail.adapters.api.karpenter.claims import ClaimSpecModel, ClaimStatusModel, claim, from_machine
@@ -47,8 +49,8 @@ def machine(model: MachineModel, reading: Reading) -> Translation:
     One without a template's reference is of the provider within its Provisioner.
     """
     spec, ref = model.spec, model.spec.machine_template_ref
-    if spec.kubelet is not None:
-        spec.kubelet.value("spec.kubelet")
+    runtime = spec.kubelet.container_runtime if spec.kubelet is not None else ""
+    kubelet = spec.kubelet.value("spec.kubelet", container_runtime=runtime) if spec.kubelet else None
     inline = provider_of(model.metadata.labels.get(labels.PROVISIONER, ""))
     own = claim(
         model.metadata,
@@ -60,5 +62,7 @@ def machine(model: MachineModel, reading: Reading) -> Translation:
         requirements=spec.requirements,
         conditions=tuple(from_machine(c) for c in model.status.conditions),
     )
-    kubelet = ("spec.kubelet",) if spec.kubelet else ()
-    return Translation(objects=(own,), not_acted_on=(*kubelet, *spec.dated_taints()))
+    own = replace(own, kubelet=kubelet)
+    # Where there is a Provisioner, it says what the kubelet is told.
+    passed_over = ("spec.kubelet",) if kubelet is not None and not own.stands_alone else ()
+    return Translation(objects=(own,), not_acted_on=(*passed_over, *spec.dated_taints()))

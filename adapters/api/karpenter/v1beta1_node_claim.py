@@ -7,10 +7,12 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
+from treenail.adapters.api.amounts import duration_or_never
 from treenail.adapters.api.karpenter.claims import ClaimSpecModel, claim
 from treenail.adapters.api.karpenter.references import NodeClassByVersionModel
 from treenail.adapters.api.karpenter.requirements import BetaRequirementModel
 from treenail.adapters.api.karpenter.v1_node_claim import NodeClaimStatusModel
+from treenail.adapters.api.karpenter.v1_node_pool import EXPIRE_AFTER
 from treenail.adapters.api.kubelet import KubeletModel
 from treenail.adapters.api.metadata import StrictObject
 from treenail.adapters.api.reading import Reading, Translation
@@ -48,5 +50,7 @@ def beta_node_claim(model: BetaNodeClaimModel, reading: Reading) -> Translation:
         conditions=tuple(c.value() for c in status.conditions),
     )
     own = replace(own, last_pod_event_at=status.last_pod_event_time)
+    if own.stands_alone:
+        own = replace(own, expire_after=duration_or_never(EXPIRE_AFTER, "spec.expireAfter"))
     kubelet = ("spec.kubelet",) if spec.kubelet else ()
     return Translation(objects=(own,), not_acted_on=(*kubelet, *spec.dated_taints()))

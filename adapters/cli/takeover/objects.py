@@ -64,15 +64,15 @@ def _claims(there: Decoded) -> Iterator[Finding]:
 def _of_claim(claim: NodeClaim, standard: Standard | None) -> tuple[Verdict, str]:
     if claim.deleting_since is not None:
         return Verdict.TO_DO, "is being deleted: its end is gone on with"
-    if standard is None:
-        return Verdict.LEFT_ALONE, f"its pool {claim.pool!r} is not there" if claim.pool else "is of no pool"
-    if standard.pool.static:
+    if standard is None and claim.pool:
+        return Verdict.LEFT_ALONE, f"its pool {claim.pool!r} is not there"
+    if standard is not None and standard.pool.static:
         return Verdict.LEFT_ALONE, "its pool has replicas, which are not acted on yet"
     if not claim.launched and LaunchMark.of(claim) is None:
         return Verdict.FIRST, "has no instance yet: wait until Karpenter has launched it"
     # What it takes to know that images or subnets changed is not asked of AWS here.
-    reason = standard.drift(claim) or claim.drift
-    if reason is not None:
+    reason = (standard.drift(claim) if standard is not None else None) or claim.drift
+    if reason is not None and standard is not None:
         return Verdict.DRIFTS, f"{reason}: it is replaced, as by Karpenter"
     of_ec2 = claim.node_class.kind == "EC2NodeClass"
     if of_ec2 and LaunchMark.of(claim) is None and TAGGED not in claim.annotations:

@@ -220,7 +220,7 @@ def drifted(reason: str) -> tuple[Tree, ...]:
             "RequirementsDrifted",
         ),
         (claim(labels={"karpenter.sh/nodepool": "gone"}), "left alone", "its pool 'gone' is not there"),
-        (claim(labels={}), "left alone", "is of no pool"),
+        (claim(labels={}), "adopted", ""),
         ({**claim(), "status": {}}, "first", "wait until Karpenter has launched it"),
         (
             claim(deletionTimestamp="2026-11-23T07:00:00Z", deletionGracePeriodSeconds=0),
