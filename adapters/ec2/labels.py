@@ -47,6 +47,9 @@ def requirements_of(
             _one_of(labels.ZONE_ID, frozenset(zone_id for _, zone_id in places if zone_id)),
             _one_of(labels.CAPACITY_TYPE, frozenset(c for c in classes if c in record.usage_classes)),
             _one_of(TENANCY, frozenset(("default", "dedicated"))),
+            # Unless the node class names a group.
+            _single(labels.PLACEMENT_GROUP, None),
+            _single(labels.PARTITION, None),
         )
     )
 

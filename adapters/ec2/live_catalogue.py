@@ -32,6 +32,7 @@ from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import Kubelet, NodeClass
 from treenail.domain.model.observed_capacity import CapacityObserved, ObservedCapacity, Sizes
+from treenail.domain.model.placement_groups import in_group
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.model.template_hash import sizing_hash
 
@@ -263,7 +264,10 @@ class LiveCatalogue:
                 spot_prices=stock.spot or None,
                 learned=wanted.learned,
             )
-            fit = [one for one in types if resolved.launches(one)]
+            fit = tuple(one for one in types if resolved.launches(one))
+            group = resolved.placement_group
+            if group is not None:
+                fit = in_group(fit, group.id, group.partitions)
             made = self._made[wanted] = _Made(
                 sold=self._prices.applied(tuple(one for one in fit if one.offerings)),
                 unsold={one.name: one for one in fit if not one.offerings},

@@ -88,12 +88,14 @@ class Image:
 class PlacementGroup:
     """A group of instances, and how EC2 places them: "cluster", "partition" or "spread".
 
-    Instances of the types in `without`, by name, cannot be placed so.
+    Instances of the types in `without`, by name, cannot be placed so. Where it has `partitions`, that is how
+    many.
     """
 
     id: str
     name: str
     strategy: str
+    partitions: int = 0
     without: frozenset[str] = frozenset()
 
     @property

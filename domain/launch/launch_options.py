@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from treenail.domain.model import labels
@@ -121,7 +122,8 @@ def options(claim: NodeClaim, buyable: LaunchOptions) -> _Choice:
     for its kind or price, and where the types left have too few values, there is nothing to choose from.
     """
     if _wants_reserved(claim):
-        return labels.RESERVED, tuple(_reserved(buyable.offered(claim)))
+        there = buyable.offered(claim)
+        return labels.RESERVED, _in_partition(claim, there, list(_reserved(there)))
     picky = any(r.min_values for r in claim.requirements.in_order())
     offered = buyable.offered(claim)
     if not picky:
@@ -132,7 +134,8 @@ def options(claim: NodeClaim, buyable: LaunchOptions) -> _Choice:
         kept = []
     spot = any(o.capacity_type == labels.SPOT for one in kept for o in one.offerings)
     capacity_type = labels.SPOT if spot else labels.ON_DEMAND
-    return capacity_type, tuple(_overrides(kept, capacity_type))[:_MOST_OVERRIDES]
+    overrides = _overrides(kept, capacity_type)[:_MOST_OVERRIDES]
+    return capacity_type, _in_partition(claim, kept, overrides)
 
 
 def _wants_reserved(claim: NodeClaim) -> bool:
@@ -143,13 +146,13 @@ def _wants_reserved(claim: NodeClaim) -> bool:
 def _reserved(offered: list[_Offered]) -> Iterator[Override]:
     """Yield the reservation that costs least, and of these the one with the most left."""
     found = [
-        (o.price, -o.left, o.reservation, one.type.name, o.zone)
+        (o.price, -o.left, o.reservation, one.type.name, o.zone, o.group)
         for one in offered
         for o in one.offerings
         if o.reservation is not None
     ]
-    for price, _, reservation, name, zone in sorted(found)[:1]:
-        yield Override(name, zone, price, reservation)
+    for price, _, reservation, name, zone, group in sorted(found)[:1]:
+        yield Override(name, zone, price, reservation, group)
 
 
 def _having(offered: Sequence[_Offered], good: Callable[[Offering], bool]) -> list[_Offered]:
@@ -207,4 +210,26 @@ def _overrides(kept: Sequence[_Offered], capacity_type: str) -> list[Override]:
     """Return the offerings of one capacity type, the type that costs least as such first."""
     bought = _having(kept, lambda o: o.capacity_type == capacity_type)
     bought.sort(key=lambda one: (one.price, one.type.name))
-    return [Override(one.type.name, o.zone, o.price) for one in bought for o in sorted(one.offerings)]
+    return [
+        Override(one.type.name, o.zone, o.price, group=o.group)
+        for one in bought
+        for o in sorted(one.offerings)
+    ]
+
+
+def _in_partition(
+    claim: NodeClaim, kept: Sequence[_Offered], overrides: Sequence[Override]
+) -> tuple[Override, ...]:
+    """Return overrides in one partition of their placement group, where it has any that the claim admits.
+
+    By its name, so that claims are in all of them, and each in the same when it is looked at again: EC2
+    would choose one too, but tell it only later.
+    """
+    own = claim.requirements.get(labels.PARTITION)
+    known = frozenset[str]().union(*(one.type.values(labels.PARTITION) for one in kept))
+    numbers = sorted(int(value) for value in known if own is None or own.has(value))
+    if not numbers:
+        return tuple(overrides)
+    lot = int.from_bytes(hashlib.blake2b(claim.name.encode(), digest_size=8).digest(), "big")
+    partition = numbers[lot % len(numbers)]
+    return tuple(replace(one, partition=partition) for one in overrides)

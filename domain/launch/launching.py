@@ -10,7 +10,7 @@ from typing import Final
 
 from treenail.domain.launch.launch_options import LaunchOptions
 from treenail.domain.model import labels
-from treenail.domain.model.catalogue_keys import ALL_SPOT, ClassZone, OfferingKey
+from treenail.domain.model.catalogue_keys import ALL_SPOT, ANY, ClassZone, OfferingKey
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.fleets import (
     CLUSTER_TAG,
@@ -23,6 +23,7 @@ from treenail.domain.model.fleets import (
     Instance,
     Override,
 )
+from treenail.domain.model.instance_types import place_of
 from treenail.domain.model.node_classes import NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim
@@ -267,7 +268,8 @@ def _place(claim: NodeClaim) -> tuple[int, str]:
 
 def offering_of(claim: NodeClaim) -> OfferingKey:
     """Return the offering that a claim's instance was bought from."""
-    place = claim.labels.get(labels.RESERVATION_ID, claim.zone)
+    known = claim.labels
+    place = place_of(claim.zone, known.get(labels.RESERVATION_ID, ""), known.get(labels.PLACEMENT_GROUP, ""))
     return (claim.capacity_type, claim.instance_type, place)
 
 
@@ -275,12 +277,13 @@ def exhausted_offerings(request: FleetRequest, answer: FleetAnswer) -> tuple[Off
     """Return the offerings that EC2's errors say have run out, sorted: all of spot at once, if need be.
 
     A reservation that is not there or not active any more is of no use either, while others may be. What may
-    be had elsewhere in its zone has not run out: the next launch goes there.
+    be had elsewhere in its zone has not run out: the next launch goes there. A placement group that holds no
+    more in a zone holds no type there.
     """
     if request.capacity_type == labels.SPOT and any(error.code == NO_SPOT for error in answer.errors):
         return (ALL_SPOT,)
     keys = {
-        (request.capacity_type, o.instance_type, o.place)
+        (ANY, ANY, o.place) if error.spread_limit else (request.capacity_type, o.instance_type, o.place)
         for error in answer.errors
         if (error.capacity or (request.reservations and error.of_reservation)) and not error.elsewhere
         for o in request.overrides

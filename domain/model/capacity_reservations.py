@@ -104,6 +104,7 @@ def _with(instance_type: InstanceType, counts: Iterable[Count], prices: PriceOve
             count.of.reservation,
             count.left,
             count.at,
+            next((one.group for one in sold), ""),
         )
         for count in counts
     )

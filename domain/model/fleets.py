@@ -9,6 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from treenail.domain.model.instance_types import place_of
 from treenail.domain.model.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass
 from treenail.domain.model.placement_groups import NO_GROUP, PlacementGroupRef
 from treenail.domain.model.reservations import Reservation
@@ -36,6 +37,8 @@ UNFULFILLABLE: Final[frozenset[str]] = frozenset(
 
 # What EC2 says of a reservation that is not there or not active any more.
 _NO_RESERVATION: Final = "InvalidCapacityReservation"
+# By this EC2 says, as a lack of capacity, that a spread placement group holds no more in a zone.
+_SPREAD_LIMIT: Final = "limit of instances in this spread placement group"
 
 # By this EC2 says that spot cannot be bought at all: the account lacks the role that spot needs.
 NO_SPOT: Final = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
@@ -45,18 +48,20 @@ NO_SPOT: Final = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
 class Override:
     """One instance type in one zone that the fleet may choose. Price in US dollars per hour.
 
-    Of reserved capacity, in which `reservation`.
+    Of reserved capacity, in which `reservation`; into which placement `group`, and which of its partitions.
     """
 
     instance_type: str
     zone: str
     price: float
     reservation: Reservation | None = None
+    group: str = ""
+    partition: int = 0
 
     @property
     def place(self) -> str:
-        """What runs out as one, as `Offering.place` says it."""
-        return self.zone if self.reservation is None else self.reservation.id
+        """What runs out as one, as `place_of` says it."""
+        return place_of(self.zone, self.reservation.id if self.reservation is not None else "", self.group)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +106,11 @@ class FleetRequest:
         """The capacity reservations it is to be met from, sorted; none where that is not how it is bought."""
         return tuple(sorted({o.reservation for o in self.overrides if o.reservation is not None}))
 
+    @property
+    def partition(self) -> int:
+        """The partition of their placement group that the instances are to be in, 0 where it has none."""
+        return self.overrides[0].partition if self.overrides else 0
+
     def digest(self) -> str:
         """Return 16 hexadecimal digits that are equal for calls that ask for the same thing."""
         parts = (
@@ -114,6 +124,7 @@ class FleetRequest:
             *(f"{k}={v}" for k, v in sorted(self.tags.items()) if k != LAUNCH_TAG),
             *(name for name in ("dedicated", "efa", "relaxed") if getattr(self, name)),
             *(one.id for one in self.reservations),
+            *((f"partition {self.partition}",) if self.partition else ()),
         )
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
 
@@ -194,6 +205,11 @@ class FleetError:
     def capacity(self) -> bool:
         """Whether it says that capacity ran out, so that other offerings may do."""
         return self.code in UNFULFILLABLE or self.code == NO_SPOT
+
+    @property
+    def spread_limit(self) -> bool:
+        """Whether it says that a placement group of one rack for each has its seven instances in the zone."""
+        return _SPREAD_LIMIT in self.message
 
     @property
     def of_reservation(self) -> bool:

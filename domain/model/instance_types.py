@@ -14,11 +14,20 @@ from treenail.domain.model.resources import NOTHING, Resources
 _UNRESERVED: Final = tuple(Requirement(key) for key in labels.OF_RESERVATIONS)
 
 
+def place_of(zone: str, reservation: str, group: str) -> str:
+    """Return what runs out as one: a reservation, by its id, or else all that is sold so in the zone.
+
+    What a placement group has no room for in a zone may still be had outside of it.
+    """
+    return reservation or (f"{zone}/{group}" if group else zone)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Offering:
     """An instance type sold in one zone in one way. Price in US dollars per hour.
 
     Reserved capacity has its `reservation`, which had room for `left` instances when they were counted.
+    `group` is the id of the placement group that all are launched into, "" where there is none.
     """
 
     zone: str
@@ -29,11 +38,12 @@ class Offering:
     reservation: Reservation | None = None
     left: int = 0
     counted_at: datetime | None = None
+    group: str = ""
 
     @property
     def place(self) -> str:
-        """What runs out as one: the reservation, by its id, or else all that is sold so in the zone."""
-        return self.zone if self.reservation is None else self.reservation.id
+        """What runs out as one, as `place_of` says it."""
+        return place_of(self.zone, self.reservation.id if self.reservation is not None else "", self.group)
 
     @property
     def labels(self) -> dict[str, str]:

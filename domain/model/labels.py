@@ -40,6 +40,9 @@ INSTANCE_TENANCY: Final = AWS + "instance-tenancy"
 RESERVATION_ID: Final = AWS + "capacity-reservation-id"
 RESERVATION_TYPE: Final = AWS + "capacity-reservation-type"
 RESERVATION_INTERRUPTIBLE: Final = AWS + "capacity-reservation-interruptible"
+# Only nodes in a placement group have these; the partition those alone of a group that is parted.
+PLACEMENT_GROUP: Final = AWS + "placement-group-id"
+PARTITION: Final = AWS + "placement-group-partition"
 OF_RESERVATIONS: Final = (RESERVATION_ID, RESERVATION_TYPE, RESERVATION_INTERRUPTIBLE)
 
 SPOT: Final = "spot"
@@ -82,7 +85,7 @@ NODE_CLASS_FINALIZER: Final = "karpenter.k8s.aws/termination"
 # Labels whose meaning all agree on: every node has those that apply to it.
 WELL_KNOWN: Final[frozenset[str]] = frozenset(
     {NODEPOOL, PROVISIONER, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, CAPACITY_TYPE, WINDOWS_BUILD, ZONE_ID}
-    | set(OF_RESERVATIONS)
+    | {*OF_RESERVATIONS, PLACEMENT_GROUP, PARTITION}
     | {
         AWS + name
         for name in (

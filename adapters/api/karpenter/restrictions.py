@@ -27,8 +27,6 @@ AWS_ONLY: Final = frozenset(
         "instance-ami-id",
         "instance-pods",
         "nitro-sandbox",
-        "placement-group-id",
-        "placement-group-partition",
     )
 )
 

@@ -59,7 +59,10 @@ class PlacementGroups:
         for group in answer["PlacementGroups"]:
             if group.get("State") == _AVAILABLE:
                 return PlacementGroup(
-                    id=group["GroupId"], name=group.get("GroupName", ""), strategy=group.get("Strategy", "")
+                    id=group["GroupId"],
+                    name=group.get("GroupName", ""),
+                    strategy=group.get("Strategy", ""),
+                    partitions=group.get("PartitionCount", 0),
                 )
         return None
 

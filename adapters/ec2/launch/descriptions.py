@@ -124,7 +124,9 @@ class Descriptions:
             # EC2 tells the profile's ARN, which ends with its path and name.
             instance_profile=found.get("IamInstanceProfile", {}).get("Arn", "").rpartition("/")[2],
         )
-        return _on_hardware(placed, found["Placement"].get("Tenancy", "default"))
+        placement = found["Placement"]
+        placed = _in_partition(placed, placement.get("PartitionNumber", 0))
+        return _on_hardware(placed, placement.get("Tenancy", "default"))
 
     def bought(
         self, call: FleetCall, request: FleetRequest, answer: CreateFleetResultTypeDef, now: datetime
@@ -152,7 +154,10 @@ class Descriptions:
         )
         profile = _profile_of(call)
         known = (
-            replace(_on_hardware(instance, request.tenancy), instance_profile=profile)
+            replace(
+                _on_hardware(_in_partition(instance, request.partition), request.tenancy),
+                instance_profile=profile,
+            )
             for instance in instances
         )
         return tuple(sorted(known, key=lambda instance: instance.id))
@@ -238,6 +243,13 @@ def _where_of(group: CreateFleetInstanceTypeDef, call: FleetCall, request: Fleet
 
 def _offering(bought: InstanceType, where: _Where) -> Offering | None:
     return next((o for o in bought.offerings if _Where.of(o) == where), None)
+
+
+def _in_partition(instance: Instance, partition: int) -> Instance:
+    """Return the instance with a label of its partition, where its labels are known and it is in one."""
+    if not (partition and instance.labels):
+        return instance
+    return replace(instance, labels={**instance.labels, labels.PARTITION: str(partition)})
 
 
 def _on_hardware(instance: Instance, tenancy: str) -> Instance:

@@ -111,4 +111,6 @@ def _placement(request: FleetRequest, group: str) -> LaunchTemplatePlacementRequ
         placement["Tenancy"] = "dedicated"
     if group:
         placement["GroupId"] = group
+    if request.partition:
+        placement["PartitionNumber"] = request.partition
     return placement

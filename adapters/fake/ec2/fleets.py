@@ -170,6 +170,8 @@ class Fleets:
             if self._region.reservations.left(reservation.id) < 1:
                 why = f"The requested capacity exceeds the available count of {reservation.id}."
                 return FleetError("ReservationCapacityExceeded", why, name, zone)
+        if (full := self._full_group(request, zone)) is not None:
+            return FleetError("InsufficientInstanceCapacity", full, name, zone)
         if not self._region.pools.has_room(Pool(capacity_type, name, zone)):
             if capacity_type == labels.SPOT:
                 why = "There is no Spot capacity available that matches your request."
@@ -185,6 +187,19 @@ class Fleets:
             elsewhere = any(one.zone == zone and vpc.free(one) for one in assortment.subnets)
             return FleetError(SUBNET_FULL, why, name, zone, elsewhere)
         return None
+
+    def _full_group(self, request: FleetRequest, zone: str) -> str | None:
+        """Return why the placement group of a request holds no more in a zone; None where it does."""
+        groups = self._region.placement_groups
+        group = groups.of(request.node_class)
+        most = groups.most_in_a_zone(group)
+        instances = (machine.instance for machine in self._region.machines.all())
+        if most is None:
+            return None
+        there = sum(one.live and one.zone == zone and one.placement_group.same(group) for one in instances)
+        return (
+            None if there < most else "You've reached the limit of instances in this spread placement group."
+        )
 
     def _start(
         self, option: Option, request: FleetRequest, assortment: Assortment, subnet: Subnet, fleet_id: str
@@ -212,6 +227,7 @@ class Fleets:
                 **instance_type.requirements.labels(),
                 **offering.labels,
                 labels.INSTANCE_TENANCY: request.tenancy,
+                **({labels.PARTITION: str(request.partition)} if request.partition else {}),
             },
             subnet_id=subnet.id,
             security_groups=self._region.vpc.group_ids_of(request.node_class),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
 
 from treenail.adapters.fake.ec2.network import digits
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.node_classes import NodeClass, SelectorTerm
 from treenail.domain.model.placement_groups import NO_GROUP, PlacementGroupRef
+
+_RACKS: Final = 7
 
 
 class PlacementGroups:
@@ -16,12 +19,28 @@ class PlacementGroups:
     def __init__(self) -> None:
         self._made: Counter[str] = Counter()
         self._deleted: dict[str, None] = {}
+        self._partitions: dict[str, int] = {}
+        self._spread: dict[str, None] = {}
 
-    def make(self, name: str) -> PlacementGroupRef:
-        """Have a group there: where there was one of that name, another one. Return it."""
+    def make(self, name: str, *, partitions: int = 0, spread: bool = False) -> PlacementGroupRef:
+        """Have a group there: where there was one of that name, another one. Return it.
+
+        It has so many `partitions`, or is `spread` over racks, of which a zone has seven.
+        """
         self._deleted.pop(name, None)
         self._made[name] += 1
+        self._partitions[name] = partitions
+        if spread:
+            self._spread[name] = None
         return self._named(name)
+
+    def partitions(self, group: PlacementGroupRef) -> int:
+        """Return how many partitions a group has, 0 where it is not parted."""
+        return self._partitions.get(group.name, 0)
+
+    def most_in_a_zone(self, group: PlacementGroupRef) -> int | None:
+        """Return how many instances a group holds in each zone, None where nothing bounds that."""
+        return _RACKS if group.name in self._spread else None
 
     def delete(self, name_or_id: str) -> None:
         """Have a group there no more."""

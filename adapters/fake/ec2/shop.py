@@ -20,6 +20,7 @@ from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import Kubelet, NodeClass
 from treenail.domain.model.observed_capacity import ObservedCapacity
+from treenail.domain.model.placement_groups import in_group
 from treenail.domain.model.resources import MEMORY, Resources
 from treenail.domain.model.runtime import Clock
 from treenail.domain.model.template_hash import sizing_hash
@@ -106,7 +107,8 @@ class Shop:
         """
         subnets = self._vpc.subnets_of(node_class)
         self._vpc.check_groups(node_class)
-        self._placement_groups.of(node_class)
+        group = self._placement_groups.of(node_class)
+        partitions = self._placement_groups.partitions(group)
         images = self._images.of(node_class)
         if not node_class.launch_template:
             self._profiles.of(node_class)
@@ -116,7 +118,7 @@ class Shop:
         epoch = self._market.epoch(self._clock.monotonic())
         ids = {image.id for image in images.values()}
         learned = self.learned.of(ids, sizing_hash(node_class, kubelet), self._clock.now())
-        key = (same, kubelet, subnets, images, epoch, self._market.changes, learned)
+        key = (same, kubelet, subnets, images, epoch, self._market.changes, learned, group, partitions)
         for known, made in self._made:
             if known == key:
                 return made
@@ -127,6 +129,8 @@ class Shop:
             raise NodeClassNotReadyError(f"{node_class.ref}: {error}") from None
         memory = dict(learned.memory)
         types = with_room(tuple(_with_memory(one, memory) for one in estimated), dict(learned.room))
+        if group:
+            types = in_group(types, group.id, partitions)
         made = Assortment(
             subnets=subnets,
             images=images,

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.builders import node_class
+from tests.builders import instance_type, node_class
 from treenail.domain.launch.launching import exhausted_offerings, full_zones, launch_token
 from treenail.domain.model import labels
-from treenail.domain.model.catalogue_keys import ALL_SPOT
+from treenail.domain.model.catalogue_keys import ALL_SPOT, mark_unavailable
 from treenail.domain.model.fleets import NO_SPOT, FleetAnswer, FleetError, FleetRequest, Override
+from treenail.domain.model.placement_groups import in_group
+
+LARGE = instance_type("m5.large", 2, price=0.1)
 
 
 def request(*overrides: tuple[str, str]) -> FleetRequest:
@@ -72,3 +77,27 @@ def test_what_is_full_in_one_subnet_of_a_zone_alone_has_not_run_out() -> None:
 
     assert exhausted_offerings(asked, answer) == ((labels.SPOT, "m5.large", "b"),)
     assert full_zones(asked, answer) == ((asked.node_class.ref, "b"),)
+
+
+def test_what_a_placement_group_has_no_room_for_may_be_had_outside_of_it() -> None:
+    inside = replace(request(("m5.large", "a")), overrides=(Override("m5.large", "a", 0.1, group="pg-1"),))
+
+    ran_out = exhausted_offerings(inside, errors(("InsufficientInstanceCapacity", "m5.large", "a")))
+
+    assert ran_out == ((labels.SPOT, "m5.large", "a/pg-1"),)
+    (outside,), (grouped,) = (
+        mark_unavailable(types, frozenset(ran_out)) for types in ((LARGE,), in_group((LARGE,), "pg-1"))
+    )
+    assert all(o.available for o in outside.offerings)
+    assert [o.zone for o in grouped.offerings if not o.available] == ["a"]
+
+
+def test_a_spread_group_that_is_full_in_a_zone_holds_no_type_there() -> None:
+    why = "You've reached the limit of instances in this spread placement group."
+    inside = replace(request(("m5.large", "a")), overrides=(Override("m5.large", "a", 0.1, group="pg-1"),))
+    full = FleetAnswer(errors=(FleetError("InsufficientInstanceCapacity", why, "m5.large", "a"),))
+
+    ran_out = exhausted_offerings(inside, full)
+
+    (other,) = mark_unavailable(in_group((replace(LARGE, name="c5.large"),), "pg-1"), frozenset(ran_out))
+    assert {o.zone for o in other.offerings if o.available} == {"b"}

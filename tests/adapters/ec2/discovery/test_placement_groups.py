@@ -64,3 +64,13 @@ def test_what_we_may_not_ask_is_another_matter(account: Account) -> None:
 
     with pytest.raises(InvalidError):
         find(account, of(NAMED))
+
+
+def test_a_parted_group_says_how_many_partitions_it_has(account: Account) -> None:
+    parted = {**group(strategy="partition"), "PartitionCount": 5}
+    account.answers(DESCRIBE, {"PlacementGroups": [parted]})
+
+    found = find(account, of(NAMED))
+
+    assert found is not None
+    assert found.partitions == 5

@@ -61,6 +61,12 @@ def test_instances_are_in_the_group_of_their_class() -> None:
     assert template(placement_group="pg-1").data["Placement"] == {"GroupId": "pg-1"}
     own = template(request(dedicated=True), placement_group="pg-1")
     assert own.data["Placement"] == {"Tenancy": "dedicated", "GroupId": "pg-1"}
+    asked = request()
+    parted = replace(asked, overrides=tuple(replace(one, partition=3) for one in asked.overrides))
+    assert template(parted, placement_group="pg-1").data["Placement"] == {
+        "GroupId": "pg-1",
+        "PartitionNumber": 3,
+    }
 
 
 @pytest.mark.parametrize("word", ["enabled", "disabled"])
