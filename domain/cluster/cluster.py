@@ -297,7 +297,9 @@ class ClusterModel:
             return
         if not pod.daemon and not pod.mirror:
             self._recorder.changes.bound.append(PodBound(pod=pod, view=view, promise=promise, news=news))
-        self._upkeep.check(name)
+        moved = self._upkeep.check(name, promise)
+        if moved is not None:
+            self.recent.promise(self.revision, moved)
 
     def _lose_pod(self, uid: str, now: datetime) -> None:
         pod = self.objects.remove_pod(uid)

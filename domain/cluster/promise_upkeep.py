@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from treenail.domain.cluster.change_recorder import ChangeRecorder
@@ -95,18 +96,37 @@ class PromiseUpkeep:
         for uid in promised_pods(claim):
             self._restorable.pop(uid, None)
 
-    def check(self, name: str) -> None:
-        """Withdraw promises on a view that the scheduler's own choices left no room for."""
+    def check(self, name: str, left: Promise | None = None) -> Promise | None:
+        """Withdraw promises on a view that the scheduler's own choices left no room for.
+
+        With `left`, the place that a pod left which is bound here: one that its workload is to make takes it,
+        if it has none by that. Return the promise of that.
+        """
+        moved: Promise | None = None
         view = self._objects.view(name)
         if view is None or not self._promises.at(name) or not view.launched:
-            return
+            return None
         free = view.promised_room.minus(total(p.spec.requests for p in self._objects.pods_on(name)))
         own = promised_pods(view.claim) if view.claim is not None else ()
         for promise in self._promises.withdraw_overdrawn(name, free):
+            elsewhere = left is not None and left.target != name and moved is None
+            if left is not None and elsewhere and self._takes(promise, left):
+                moved = replace(promise, target=left.target)
+                self.keep(moved)
+                continue
             self._recorder.ended(promise)
             if promise.pod in own:
                 self._recorder.changes.crowded_out.append(promise.pod)
         self._recorder.view(name)
+        return moved
+
+    def _takes(self, promise: Promise, left: Promise) -> bool:
+        """Return whether a pod to come that lost its place to one of its own workload may have that one's."""
+        owner = left.like.owner
+        view = self._objects.view(left.target)
+        if owner is None or view is None or self._marks.going(view):
+            return False
+        return promise.expected and promise.heir == owner.uid and promise.spec == left.spec
 
     def came_ready(self, name: str, now: datetime) -> None:
         """Let promises expire on a node that is ready, and tell those whose pods wait for it."""

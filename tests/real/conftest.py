@@ -97,7 +97,7 @@ def _last_lines(value: object) -> list[tuple[str, str]]:
             return []
 
 
-def _need(*parts: str) -> None:
+def need(*parts: str) -> None:
     try:
         require(*parts)
     except NotBuiltError as error:
@@ -107,7 +107,7 @@ def _need(*parts: str) -> None:
 @pytest.fixture(scope="session")
 def control_plane() -> Iterator[ControlPlane]:
     """All five parts: pods are scheduled, run and collected."""
-    _need(*PARTS)
+    need(*PARTS)
     with ControlPlane() as started:
         yield started
 
@@ -115,14 +115,14 @@ def control_plane() -> Iterator[ControlPlane]:
 @pytest.fixture(scope="session")
 def api_server() -> Iterator[ControlPlane]:
     """etcd and kube-apiserver alone: nobody but the test writes anything."""
-    _need("etcd", "kube-apiserver")
+    need("etcd", "kube-apiserver")
     with ControlPlane(without=PARTS[2:]) as started:
         yield started
 
 
 @pytest.fixture(scope="session")
 def jaeger() -> Iterator[Jaeger]:
-    _need("jaeger")
+    need("jaeger")
     with Jaeger() as started:
         yield started
 
@@ -130,11 +130,11 @@ def jaeger() -> Iterator[Jaeger]:
 @pytest.fixture(scope="session")
 def prometheus_parts() -> None:
     """Prometheus and promtool are built."""
-    _need("prometheus", "promtool")
+    need("prometheus", "promtool")
 
 
 @pytest.fixture(scope="session")
 def kubectl(control_plane: ControlPlane) -> Kubectl:
     """kubectl, for the control plane."""
-    _need("kubectl")
+    need("kubectl")
     return Kubectl(control_plane.kubeconfig)
