@@ -19,7 +19,12 @@ from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.scheduling.nothing_to_buy import NothingToBuy, no_compatible_types
-from treenail.domain.status.readiness import NodeClassChecked, NodeClassesWanted, ReadinessChanged
+from treenail.domain.status.readiness import (
+    NodeClassChecked,
+    NodeClassesWanted,
+    ReadinessChanged,
+    told_of,
+)
 from treenail.domain.status.status_board import Showing, StatusBoard
 from treenail.domain.telemetry import metrics
 
@@ -166,7 +171,7 @@ class StatusReporter(DomainActor[ReporterInbox]):
         for news in showing.news:
             self.log("object not ready", about=str(about), reason=news.reason, problem=news.message)
             self._write_event(
-                ClusterEvent(about=about, reason=news.reason, message=news.message, warning=True)
+                ClusterEvent(about=about, reason=news.reason, message=told_of(news), warning=True)
             )
             self._observer.tell(ReadinessChanged(about=about, condition=news))
         for condition, was in showing.moved:

@@ -17,6 +17,7 @@ from treenail.domain.model.claim_conditions import MILESTONES
 from treenail.domain.model.do_not_disrupt import kept_pod
 from treenail.domain.model.event_subjects import of_claim, of_view
 from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.fleets import NO_SPOT
 from treenail.domain.model.left_alone import LeftAlone
 from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.node_shape import shape_problems
@@ -24,6 +25,10 @@ from treenail.domain.model.nodes import Condition, NodeClaim, NodeView, Status, 
 from treenail.domain.model.taints import UNREGISTERED
 
 _LONGEST_WHY: Final = 300
+_NO_ROLE: Final = (
+    f"A spot instance could not be launched ({NO_SPOT}): the account lacks the service-linked role of spot, "
+    "which aws iam create-service-linked-role --aws-service-name spot.amazonaws.com makes"
+)
 
 
 class NodeEvents:
@@ -94,6 +99,8 @@ class NodeEvents:
             about = of_claim(view.claim)
             message = f"{about.kind} {about.name} event: {failure.why[:_LONGEST_WHY]}"
             yield ClusterEvent(about, "InsufficientCapacityError", message, warning=True)
+            if NO_SPOT in failure.why:
+                yield ClusterEvent(about, "SpotServiceLinkedRoleMissing", _NO_ROLE, warning=True)
 
 
 def blocked(by: DisruptionBlocked) -> Iterator[ClusterEvent]:

@@ -25,6 +25,7 @@ NODE_CLASS_READY: Final = "NodeClassReady"
 _UNHEALTHY: Final = "UnhealthyDependents"
 _RECONCILING: Final = "ReconcilingDependents"
 _NOT_READY: Final = "NodeClassNotReady"
+_NO_CLASS: Final = "NodeClassNotFound"
 _NOT_FOUND: Final = {
     "subnets": "SubnetsNotFound",
     "security groups": "SecurityGroupsNotFound",
@@ -78,6 +79,12 @@ class ReadinessChanged:
 
     about: ObjectRef
     condition: Condition
+
+
+def told_of(condition: Condition) -> str:
+    """Return what the event says of a condition that does not hold, in Karpenter's words where it has any."""
+    unresolved = condition.reason == _NO_CLASS
+    return f"Failed resolving NodeClass: {condition.message}" if unresolved else condition.message
 
 
 def selector_field(ref: NodeClassRef, selector: str) -> str:
@@ -156,7 +163,7 @@ def _node_class_ready(
         return Condition(NODE_CLASS_READY, Status.FALSE, f"{aside.kind.value}ValidationFailed", problem)
     if node_class is None:
         problem = f"{field}: there is no {ref.kind} {ref.name}"
-        return Condition(NODE_CLASS_READY, Status.FALSE, "NodeClassNotFound", problem)
+        return Condition(NODE_CLASS_READY, Status.FALSE, _NO_CLASS, problem)
     if node_class.deleting:
         problem = f"{field}: {ref} is being deleted"
         return Condition(NODE_CLASS_READY, Status.FALSE, "NodeClassTerminating", problem)

@@ -123,7 +123,7 @@ def test_a_pool_without_its_node_class_says_so_until_that_is_there(tmp_path: Pat
         assert of_class.message == "spec.template.spec.nodeClassRef: there is no EC2NodeClass default"
         assert (ready.status, ready.message) == (Status.FALSE, "NodeClassReady=False")
         assert [(r.event.reason, r.event.message) for r in events(rehearsal, "NodePool")] == [
-            (of_class.reason, of_class.message)
+            (of_class.reason, f"Failed resolving NodeClass: {of_class.message}")
         ]
         assert rehearsal.telemetry.counted("treenail_objects_set_aside_total", kind="NodePool") == 1
 

@@ -10,11 +10,13 @@ import pytest
 from tests.builders import START, at, bound_pod, changed, claim_of, conditions, gone, node_of, resources, view
 from treenail.domain.disruption.disruption import DisruptNodes
 from treenail.domain.explain.node_events import NodeEvents
+from treenail.domain.launch.launching import ClaimFailed
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.claims import PROMISED
 from treenail.domain.model.do_not_disrupt import kept_pod
 from treenail.domain.model.events import ClusterEvent
+from treenail.domain.model.fleets import NO_SPOT
 from treenail.domain.model.nodes import LAUNCHED, NodeView
 from treenail.domain.model.taints import UNREGISTERED
 
@@ -64,6 +66,26 @@ def test_what_held_a_claim_to_the_end_is_told_when_it_is_gone() -> None:
     [event] = events.note(gone("c1"), START)
 
     assert (event.reason, event.message) == ("Finalized", "Finalized karpenter.sh/termination")
+
+
+@pytest.mark.parametrize(
+    ("code", "reasons"),
+    [
+        ("InsufficientInstanceCapacity", ["InsufficientCapacityError"]),
+        (NO_SPOT, ["InsufficientCapacityError", "SpotServiceLinkedRoleMissing"]),
+    ],
+)
+def test_a_claim_tells_why_it_was_not_launched_and_whether_the_role_of_spot_is_missing(
+    code: str, reasons: list[str]
+) -> None:
+    events = NodeEvents()
+    told(events, NodeView(claim=claim_of(view())))
+
+    failed = ClaimFailed(claim="c1", cause=Cause.INSUFFICIENT_CAPACITY, why=f"{code}: no")
+
+    assert [(str(e.about), e.reason, e.warning) for e in events.failed(failed)] == [
+        (CLAIM, reason, True) for reason in reasons
+    ]
 
 
 # --- replacements
