@@ -366,7 +366,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 self._arbiter.tell(DisruptionEnded(name=name))
                 self.log(why_it_stays(state.cause, state.withdrawn), node=view.node_name)
                 return
-            case DeleteClaim(claim=claim):
+            case DeleteClaim(claim=claim) if not state.counted:
+                state.counted = True
                 disrupted = metrics.NODECLAIMS_DISRUPTED.name
                 self._telemetry.count(disrupted, **disrupted_labels(claim, state.cause, state.policy))
             case FindInstance():

@@ -49,6 +49,8 @@ class Leaving:
     lost: bool = False
     nothing_bought: bool = False
     root_recorded: bool = False
+    # Whether metrics have it: its claim may be deleted more than once, before the watch tells of it.
+    counted: bool = False
     # The decisions that found other places for its pods, in the order they were heard of.
     decisions: dict[str, None] = field(default_factory=dict)
     # Its pods that have a place on another node, by uid: whether that is ready. Where the node goes in any
