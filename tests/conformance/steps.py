@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,10 +13,11 @@ from tests.conformance.objects import key_of, needs, taints
 from tests.conformance.stage import Stage, Step
 from tests.conformance.volumes import csi_node
 from treenail.adapters.fake.ec2 import Shortfall
+from treenail.domain.interruption.message_parsing import InterruptionKind
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.labels import CAPACITY_TYPE, ZONE
 from treenail.domain.model.node_pools import NodePool
-from treenail.domain.model.nodes import condition_of
+from treenail.domain.model.nodes import READY, Condition, Status, condition_of
 from treenail.domain.model.requirements import Operator, Requirement
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import Effect, Taint
@@ -407,6 +409,8 @@ def deleted(kind: str, name: str = "") -> Step:
 
 
 def _named(stage: Stage, kind: str, name: str) -> str:
+    if kind == "Pod":
+        return stage.pod(name).name
     if kind not in {"Node", "NodeClaim"}:
         return name
     if name:
@@ -501,5 +505,135 @@ def condition(
             shown = condition_of(stage.rehearsal.cluster.conditions(ObjectRef(on_, name)), kind)
             assert (None if shown is None else shown.status.value) == status, shown
             assert not reason or (shown is not None and shown.reason == reason), shown
+
+    return check
+
+
+def gone(name: str) -> Step:
+    """Expect that the node is gone that was noted of a pod."""
+
+    def check(stage: Stage) -> None:
+        hosts = [node.labels[key_of("host")] for node in stage.rehearsal.nodes()]
+        assert stage.noted[name, "host"] not in hosts, stage.rehearsal.summary()
+
+    return check
+
+
+def interrupted(count: int = 1) -> Step:
+    """Let EC2 announce the end of spot instances, the oldest first."""
+
+    def do(stage: Stage) -> None:
+        for record in stage.rehearsal.ec2.live()[:count]:
+            stage.rehearsal.ec2.outside.interrupt(record.instance.id)
+
+    return do
+
+
+def terminated_outside(count: int = 1) -> Step:
+    """Terminate instances behind the controller's back, the oldest first."""
+
+    def do(stage: Stage) -> None:
+        for record in stage.rehearsal.ec2.live()[:count]:
+            stage.rehearsal.ec2.outside.terminate(record.instance.id)
+
+    return do
+
+
+def stopped() -> Step:
+    """Stop the oldest instance behind the controller's back."""
+
+    def do(stage: Stage) -> None:
+        stage.rehearsal.ec2.outside.stop(stage.rehearsal.ec2.live()[0].instance.id)
+
+    return do
+
+
+def impaired(kind: str = "instance_status") -> Step:
+    """Let the oldest instance fail a check, or (event_status) plan its retirement."""
+
+    def do(stage: Stage) -> None:
+        instance = stage.rehearsal.ec2.live()[0].instance.id
+        if kind == "event_status":
+            stage.rehearsal.ec2.health.plan(instance, 14 * 86_400)
+        else:
+            stage.rehearsal.ec2.health.fail(instance, InterruptionKind(kind))
+
+    return do
+
+
+def sickened(condition: str = READY, status: str = "False", *, count: int = 1) -> Step:
+    """Let nodes say this of themselves from now on."""
+
+    def do(stage: Stage) -> None:
+        for node in sorted(stage.rehearsal.nodes(), key=lambda one: one.name)[:count]:
+            shown = Condition(condition, Status(status), "KubeletNotReady")
+            stage.rehearsal.cluster.set_node_condition(node.name, shown)
+
+    return do
+
+
+def message(body: dict[str, object]) -> Step:
+    """Send a message to the interruption queue; "{instance}" in it is the oldest instance."""
+
+    def do(stage: Stage) -> None:
+        instance = stage.rehearsal.ec2.live()[0].instance.id
+        stage.rehearsal.queue.put(json.dumps(body).replace("{instance}", instance))
+
+    return do
+
+
+def queue_is_empty() -> Step:
+    """Expect that all messages of the interruption queue are deleted."""
+
+    def check(stage: Stage) -> None:
+        assert stage.rehearsal.queue.backlog() == ()
+
+    return check
+
+
+def counted(metric: str, value: float, **labels: str) -> Step:
+    """Expect what a counter says."""
+
+    def check(stage: Stage) -> None:
+        assert stage.rehearsal.telemetry.counted(metric, **labels) == value
+
+    return check
+
+
+def labelled_node(key: str, value: str) -> Step:
+    """Expect that some node has a label."""
+
+    def check(stage: Stage) -> None:
+        assert value in [node.labels.get(key) for node in stage.rehearsal.nodes()]
+
+    return check
+
+
+def annotated_claim(key: str, *, there: bool) -> Step:
+    """Expect that the first claim has an annotation, or that it has not."""
+
+    def check(stage: Stage) -> None:
+        assert (key in stage.rehearsal.claims()[0].annotations) is there
+
+    return check
+
+
+def order_of_ends(*names: str) -> Step:
+    """Expect that pods were evicted in this order, each named by what its name begins with."""
+
+    def check(stage: Stage) -> None:
+        records = [r for r in stage.rehearsal.cluster.events() if r.event.reason == "Evicted"]
+        evicted = [r.event.about.name for r in sorted(records, key=lambda r: r.first_at)]
+        assert len(evicted) == len(names), evicted
+        assert all(one.startswith(name) for one, name in zip(evicted, names, strict=True)), evicted
+
+    return check
+
+
+def ending(name: str, count: int) -> Step:
+    """Expect that so many pods of a name are being deleted."""
+
+    def check(stage: Stage) -> None:
+        assert sum(pod.deleting_since is not None for pod in stage.pods(name)) == count
 
     return check

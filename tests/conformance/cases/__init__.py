@@ -12,6 +12,7 @@ from tests.conformance.cases import (
     giving_back,
     in_flight,
     instance_types_for_pods,
+    leaving,
     node_labels,
     provisioning,
     relaxation,
@@ -31,4 +32,5 @@ CASES: Final[tuple[Case, ...]] = (
     *volumes_of_pods.CASES,
     *giving_back.CASES,
     *consolidation.CASES,
+    *leaving.CASES,
 )
