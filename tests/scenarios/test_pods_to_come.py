@@ -13,12 +13,17 @@ from treenail.adapters.fake.ec2 import EC2Settings
 
 
 def at_a_pace(
-    ec2: EC2Settings | None = None, *, early_binding: bool = False, replicas: int = 500
+    ec2: EC2Settings | None = None, *, early_binding: bool = False, replicas: int = 500, slower: float = 1
 ) -> Rehearsal:
-    """Return a rehearsal of a Deployment whose pods are made at 20 a second."""
+    """Return a rehearsal of a Deployment whose pods are made at 20 a second.
+
+    The API server takes so many times as long as usual to answer, and to tell of changes.
+    """
+    usual = ClusterSettings()
+    spans = [(slower * least, slower * most) for least, most in (usual.latency, usual.watch)]
     conditions = Conditions(
         system=SystemSettings(cluster_name="demo", early_binding=early_binding),
-        cluster=ClusterSettings(pod_writes=20),
+        cluster=ClusterSettings(pod_writes=20, latency=spans[0], watch=spans[1]),
         ec2=ec2 or EC2Settings(),
     )
     rehearsal = Rehearsal(seed=1, conditions=conditions)
@@ -39,6 +44,23 @@ def test_nodes_for_all_pods_are_asked_for_when_the_first_are_there() -> None:
 
         assert there < 60
         assert len(rehearsal.claims()) == len(rehearsal.history()) == asked
+
+
+@pytest.mark.parametrize("early_binding", [False, True])
+def test_an_api_server_that_is_ten_times_as_slow_loses_nothing(*, early_binding: bool) -> None:
+    with at_a_pace(slower=10, early_binding=early_binding) as rehearsal:
+        rehearsal.run(3)
+        asked, there = len(rehearsal.claims()), len(rehearsal.pods())
+        rehearsal.run(2)
+        # What was asked for and is not written down yet is known from the claims.
+        rehearsal.crash()
+        rehearsal.restart(after=3)
+
+        rehearsal.run_until(lambda: rehearsal.running() == 500)
+
+        assert there < 120
+        assert len(rehearsal.claims()) == len(rehearsal.history()) == asked
+        assert rehearsal.telemetry.counted("treenail_expected_pods_never_came_total") == 0
 
 
 def test_nodes_for_more_pods_than_one_decision_takes_are_asked_for_as_fast_as_ec2_grants_them(

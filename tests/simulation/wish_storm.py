@@ -21,6 +21,7 @@ _SPELLS: Final = (Spell.THROTTLED, Spell.AWAY, Spell.SLOW, Spell.ANSWERS_LOST)
 class WishStorm(Storm):
     """One seeded storm over a controller manager that makes 3 to 20 pods a second, where it can.
 
+    In every fourth one the API server takes ten times as long as usual to answer, and to tell of changes.
     Webhooks refuse pods, quotas are used up, workloads are deleted and made again; and all that storms bring.
     """
 
@@ -32,6 +33,8 @@ class WishStorm(Storm):
 
     def _cluster_settings(self) -> ClusterSettings:
         settings = Storm._cluster_settings(self)
+        if self.seed % 4 == 0:
+            settings = replace(settings, latency=(0.02, 0.2), watch=(0.02, 0.2))
         return replace(settings, pod_writes=(3.0, 8.0, 20.0)[self.seed % 3], tells_workloads=self.for_wishes)
 
     def _blow(self) -> None:
