@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Final, TextIO
 
 from rich.console import Console
@@ -41,6 +42,7 @@ def as_json(rehearsal: Rehearsal, summary: RehearsalSummary) -> dict[str, object
         "cost": round(rehearsal.cost(), _PLACES),
         "decisions": [{"id": d, "traceId": trace} for d, trace in rehearsal.decisions()],
         "summary": summary_as_json(summary),
+        "traces": [_trace(rehearsal, trace) for trace in rehearsal.telemetry.trace_ids()],
     }
 
 
@@ -58,6 +60,37 @@ def _node(node: NodeRecord) -> dict[str, object]:
         "nodeClaim": node.claim,
         "instance": node.instance_id,
         "price": round(node.price, _PLACES),
+    }
+
+
+def _trace(rehearsal: Rehearsal, trace_id: str) -> dict[str, object]:
+    """Return a trace; times are seconds since the start."""
+    start = rehearsal.world.now() - timedelta(seconds=rehearsal.seconds)
+
+    def at(time: datetime) -> float:
+        return round((time - start).total_seconds(), _PLACES)
+
+    return {
+        "traceId": trace_id,
+        "spans": [
+            {
+                "spanId": span.context.span_id,
+                "parentId": span.parent.span_id if span.parent is not None else None,
+                "name": span.name,
+                "start": at(span.start),
+                "end": at(span.end),
+                "attributes": dict(span.attributes),
+                "events": [
+                    {"name": e.name, "at": at(e.at), "attributes": dict(e.attributes)} for e in span.events
+                ],
+                "links": [
+                    {"traceId": one.to.trace_id, "spanId": one.to.span_id, "attributes": dict(one.attributes)}
+                    for one in span.links
+                ],
+                "error": span.error or None,
+            }
+            for span in rehearsal.telemetry.spans_of(trace_id)
+        ],
     }
 
 

@@ -9,6 +9,7 @@ import typer
 
 from treenail.adapters.cli.manifest_files import manifests_of
 from treenail.adapters.cli.node_overhead_cost import NodeOverheadCost
+from treenail.adapters.cli.otlp import OtlpUrl, checked, send_spans
 from treenail.adapters.cli.output_format import Output, OutputFormat, write_json
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.progress import Waiting
@@ -78,6 +79,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     setting: SettingsSaid = None,
     output: Output = OutputFormat.TABLE,
     report: ReportFile = None,
+    otlp: OtlpUrl = None,
     quiet: Annotated[  # noqa: FBT002 (a flag)
         bool, typer.Option("--quiet", "-q", help="Print the summary alone.")
     ] = False,
@@ -88,6 +90,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     """Run the whole system on a fake cluster and a fake EC2, and tell what happens and when."""
     seconds = seconds_of(duration)
     writable(report)
+    collector = checked(otlp)
     run = RehearsalRun(
         actions=actions_of(at or (), seconds),
         manifests=manifests_of(file),
@@ -114,3 +117,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
             write_summary(summary, sys.stdout)
         else:
             write_report(rehearsal, summary, sys.stdout, events=events)
+        if collector is not None:
+            cluster = rehearsal.conditions.system.cluster_name
+            sent = send_spans(collector, rehearsal.telemetry.spans(), rehearsal.world.now(), cluster)
+            sys.stderr.write(f"treenail: sent {sent} spans to {collector}\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -37,6 +37,7 @@ _MOST_SPANS: Final = 60
 _MOST_SPANS_IN_ALL: Final = 800
 _MOST_POINTS: Final = 1500
 _MOST_FINDINGS: Final = 100
+_MOST_EVENTS: Final = 5
 _LONGEST_DETAILS: Final = 160
 
 
@@ -262,6 +263,12 @@ def _span_rows(tree: SpanTree, depth: int, start: datetime) -> Iterator[SpanRow]
         error=span.error,
         details=_details(span.attributes),
     )
+    alike = Counter(event.name for event in span.events)
+    first = {event.name: event for event in reversed(span.events)}
+    for name in list(alike)[:_MOST_EVENTS]:
+        at = (first[name].at - start).total_seconds()
+        called = f"{name} ({alike[name]})" if alike[name] > 1 else name
+        yield SpanRow(called, depth + 1, at, at, details=_details(first[name].attributes), event=True)
     for child in tree.children:
         yield from _span_rows(child, depth + 1, start)
 

@@ -87,7 +87,10 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class SpanRow:
-    """A span of a trace, at a `depth` in its tree: `start` and `end` are seconds from the trace's start."""
+    """A span of a trace, or an event within one, at a `depth` in its tree.
+
+    `start` and `end` are seconds from the trace's start.
+    """
 
     name: str
     depth: int
@@ -95,6 +98,7 @@ class SpanRow:
     end: float
     error: str = ""
     details: str = ""
+    event: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

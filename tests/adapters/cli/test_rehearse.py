@@ -25,7 +25,7 @@ def report(*arguments: str) -> dict[str, Any]:
 def test_json_has_the_parts_that_scripts_rely_on() -> None:
     found = report(*GIVEN_BACK)
 
-    assert found.keys() == {"timeline", "nodes", "pods", "cost", "decisions", "summary"}
+    assert found.keys() == {"timeline", "nodes", "pods", "cost", "decisions", "summary", "traces"}
     [node] = found["nodes"]
     assert {"name", "instanceType", "zone", "capacityType", "nodePool"} <= node.keys()
     assert 0 < node["launchedAt"] < 300 < node["terminatedAt"] < 900
