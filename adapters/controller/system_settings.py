@@ -23,6 +23,7 @@ def system_settings(settings: Settings) -> SystemSettings:
             order=settings.packing_order,
             preferences=settings.preference_policy,
             min_values=settings.min_values_policy,
+            default_spread=settings.scheduler_config,
             node_overhead_cost=settings.node_overhead_cost,
         ),
         early_binding=settings.early_binding,

@@ -10,8 +10,10 @@ from typing import Any, Final
 
 from treenail.adapters.api.amounts import dollars_an_hour
 from treenail.adapters.settings import values
+from treenail.adapters.settings.scheduler_config import default_spread
 from treenail.adapters.settings.unsupported_settings import GATES
 from treenail.domain.interruption.notice_responses import Response
+from treenail.domain.model.pods import TopologySpread
 from treenail.domain.packing.problem import (
     NODE_OVERHEAD_COST,
     MinValuesPolicy,
@@ -214,6 +216,11 @@ class Settings:
         "Strict",
         values.one_of(MinValuesPolicy),
         "Whether a node must leave the choice that `minValues` ask for: `Strict` or `BestEffort`.",
+    )
+    scheduler_config: tuple[TopologySpread, ...] = _variable(
+        "",
+        default_spread,
+        "What the cluster's scheduler is set to, as YAML: `podTopologySpread.defaultConstraints`.",
     )
     node_overhead_cost: float = _variable(
         str(NODE_OVERHEAD_COST),

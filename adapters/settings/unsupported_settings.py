@@ -31,7 +31,6 @@ IGNORED: Final[Mapping[str, str]] = {
     "IGNORE_DRA_REQUESTS": "true",
     "LOG_ERROR_OUTPUT_PATHS": "stderr",
     "MEMORY_LIMIT": "-1",
-    "SCHEDULER_CONFIG": "",
     "WEBHOOK_METRICS_PORT": "8001",
 }
 

@@ -18,6 +18,7 @@ from treenail.domain.model.resources import Resources
 from treenail.domain.packing.consolidation.consolidation_plan import StayingNode
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, PoolTerms
 from treenail.domain.packing.plan import PackingPlan, RefusedClass
+from treenail.domain.packing.pods.default_spread import with_default_spread
 from treenail.domain.packing.problem import ExistingNode, PackingSettings, PoolOffer, Problem, VolumeNeeds
 from treenail.domain.packing.refusal_reasons import Refusal
 
@@ -49,7 +50,7 @@ class Snapshot:
     def problem(self, offers: tuple[PoolOffer, ...], settings: PackingSettings) -> Problem:
         """Return the packing problem that the snapshot is, with what pools offer."""
         return Problem(
-            pods=self.pods,
+            pods=with_default_spread(self.pods, settings.default_spread),
             existing_nodes=self.existing_nodes,
             offers=offers,
             daemons=tuple(daemons.spec for daemons in self.daemons),

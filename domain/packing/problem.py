@@ -9,7 +9,7 @@ from typing import Final
 
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_pools import NodePool
-from treenail.domain.model.pods import HostPort, Pod, PodAffinityTerm, PodSpec
+from treenail.domain.model.pods import HostPort, Pod, PodAffinityTerm, PodSpec, TopologySpread
 from treenail.domain.model.requirements import ANYTHING, Requirements
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import Taint
@@ -133,7 +133,8 @@ class PackingSettings:
     """How to pack.
 
     `steps` bounds the work, so that equal problems give equal plans; None is no bound. `node_overhead_cost`
-    ($/h) is what a node costs beside its price and its volumes, unless its pool says otherwise.
+    ($/h) is what a node costs beside its price and its volumes, unless its pool says otherwise. Pods that
+    have no topology spread have `default_spread`, among the pods of their workload.
     """
 
     packing: Packing = Packing.CHEAPEST
@@ -142,6 +143,7 @@ class PackingSettings:
     node_overhead_cost: float = NODE_OVERHEAD_COST
     preferences: PreferencePolicy = PreferencePolicy.RESPECT
     min_values: MinValuesPolicy = MinValuesPolicy.STRICT
+    default_spread: tuple[TopologySpread, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,9 +15,12 @@ from tests.scenarios.manifests import (
     text,
 )
 from tests.scenarios.watching import expect_whole_traces, told
-from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.actors.system import SystemSettings
+from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.domain.model import labels
+from treenail.domain.model.pods import TopologySpread
 from treenail.domain.model.storage import PersistentVolume
+from treenail.domain.packing.problem import PackingSettings
 
 POD = "spec.template.spec"
 # One pod of half a core and its daemons fit a c5.large well, three do not.
@@ -175,3 +178,20 @@ def test_the_pods_of_a_stateful_set_come_back_to_the_zones_of_their_volumes() ->
 
     assert play.zone_of("db") == stood
     assert len(rehearsal.nodes()) == 3
+
+
+def test_pods_without_a_spread_are_bought_for_as_the_scheduler_spreads_them_by_default() -> None:
+    over_zones = TopologySpread(topology_key=labels.ZONE, max_skew=1, hard=True)
+    packing = PackingSettings(default_spread=(over_zones,))
+    system = SystemSettings(cluster_name="demo", packing=packing)
+    zones: dict[bool, list[int]] = {}
+    for spread_by_default in (False, True):
+        with Rehearsal(
+            seed=1, conditions=Conditions(system=system) if spread_by_default else None
+        ) as rehearsal:
+            rehearsal.apply(text(node_class(), POOL, deployment(replicas=6, cpu="1500m")))
+            rehearsal.run_until(lambda: rehearsal.running() == 6, within="3m")
+            zones[spread_by_default] = sorted(Counter(one.zone for one in rehearsal.history()).values())
+
+    assert len(zones[False]) < 3
+    assert zones[True] == [zones[True][0]] * 3

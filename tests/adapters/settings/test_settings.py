@@ -9,6 +9,7 @@ from treenail.adapters.settings.settings import VARIABLES, CloudName, Consolidat
 from treenail.adapters.settings.sources import SettingError, read_settings
 from treenail.adapters.settings.unsupported_settings import ELECTION, GATES, IGNORED, REFUSED
 from treenail.domain.interruption.notice_responses import Response
+from treenail.domain.model.pods import TopologySpread
 from treenail.domain.packing.problem import MinValuesPolicy, Packing, PackingOrder, PreferencePolicy
 
 NAMED = {"CLUSTER_NAME": "demo"}
@@ -31,6 +32,12 @@ def test_without_more_than_a_name_the_settings_are_as_in_karpenter() -> None:
     assert (settings.packing, settings.packing_order) == (Packing.CHEAPEST, PackingOrder.CPU)
     assert settings.feature_gates == GATES
     assert settings.warnings == ()
+
+
+SPREAD = (
+    "podTopologySpread: {defaultConstraints: "
+    "[{maxSkew: 2, topologyKey: a/b, whenUnsatisfiable: DoNotSchedule}]}"
+)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +67,12 @@ def test_without_more_than_a_name_the_settings_are_as_in_karpenter() -> None:
         ("CLUSTER_NAME", "Eu_1.example.com", "cluster_name", "Eu_1.example.com"),
         ("PRICE_OVERRIDES_FILE", "/etc/prices.yaml", "price_overrides_file", "/etc/prices.yaml"),
         ("VM_MEMORY_OVERHEAD_PERCENT", "0", "vm_memory_overhead_percent", 0.0),
+        (
+            "SCHEDULER_CONFIG",
+            SPREAD,
+            "scheduler_config",
+            (TopologySpread(topology_key="a/b", max_skew=2, hard=True),),
+        ),
         ("LOG_OUTPUT_PATHS", "stdout, /var/log/x.log", "log_output_paths", ("stdout", "/var/log/x.log")),
         ("ENABLE_PROFILING", "true", "enable_profiling", True),
         ("DISABLE_WEBHOOK", "true", "disable_webhook", True),
@@ -278,6 +291,39 @@ def test_options_of_karpenters_are_taken_as_its_variables_are() -> None:
 
     assert settings.warnings == ("MEMORY_LIMIT is set to '5', which changes nothing here",)
     assert not settings.election_wanted
+
+
+ZONES = "maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway"
+
+
+@pytest.mark.parametrize(
+    ("constraints", "problem"),
+    [
+        ("{maxSkew: 0, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}", "maxSkew"),
+        ("{maxSkew: 1, topologyKey: 'a b', whenUnsatisfiable: DoNotSchedule}", "topologyKey"),
+        ("{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: Never}", "whenUnsatisfiable"),
+        (f"{{{ZONES}, labelSelector: {{}}}}", "labelSelector: must not be set"),
+        (f"{{{ZONES}, matchLabelKeys: [a]}}", "matchLabelKeys: must not be set"),
+        (f"{{{ZONES}, minDomains: 2}}", "minDomains"),
+        (f"{{{ZONES}}}, {{{ZONES}}}", "has the topologyKey and whenUnsatisfiable of [0]"),
+        (f"{{{ZONES}, more: 1}}", "more"),
+    ],
+)
+def test_default_constraints_that_the_scheduler_would_refuse_are_refused(
+    constraints: str, problem: str
+) -> None:
+    written = f"podTopologySpread: {{defaultConstraints: [{constraints}]}}"
+
+    with pytest.raises(SettingError, match="SCHEDULER_CONFIG") as caught:
+        read_settings({**NAMED, "SCHEDULER_CONFIG": written}, {})
+
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("written", ["a: [", "podTopology: {}", "[]", "{}\n---\n{}"])
+def test_a_scheduler_config_that_is_none_is_refused(written: str) -> None:
+    with pytest.raises(SettingError, match="SCHEDULER_CONFIG"):
+        read_settings({**NAMED, "SCHEDULER_CONFIG": written}, {})
 
 
 @pytest.mark.parametrize(
