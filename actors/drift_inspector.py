@@ -13,6 +13,7 @@ from treenail.domain.model.errors import PortError
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.overlaid_types import overlaid
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import Cloud
@@ -97,7 +98,7 @@ class DriftInspector(DomainActor[DriftInspectorInbox]):
             types = self._cloud.instance_types(node_class, pool.kubelet or node_class.kubelet)
         except PortError:
             return None
-        return {one.name: one for one in types}
+        return {one.name: one for one in overlaid(types, pool).types}
 
     def _tell(self, outcome: Outcome[Mapping[str, InstancesSurveyed]]) -> None:
         if isinstance(outcome, Done):

@@ -26,7 +26,7 @@ from treenail.domain.packing.refusal_reasons import Reason, Refusal
 from treenail.domain.ports import Cloud, VolumeCost
 from treenail.domain.scheduling.broken_classes import BrokenClasses
 from treenail.domain.scheduling.nothing_to_buy import NothingToBuy, nothing_to_buy
-from treenail.domain.scheduling.reserved_offers import Stock
+from treenail.domain.scheduling.reserved_offers import PoolStocks
 from treenail.domain.status.readiness import NodeClassChecked, NodeClassesWanted
 from treenail.domain.telemetry.log_facts import filled_by_system
 
@@ -89,7 +89,9 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._volume_cost = volume_cost
         self._strict = min_values is MinValuesPolicy.STRICT
         clock = runtime.timers.monotonic
-        self._catalogues: TLRUCache[CatalogueKey, Stock] = TLRUCache(_MOST_CATALOGUES, _until, timer=clock)
+        self._catalogues: TLRUCache[CatalogueKey, PoolStocks] = TLRUCache(
+            _MOST_CATALOGUES, _until, timer=clock
+        )
         self._problems: TTLCache[CatalogueKey, str] = TTLCache(
             _MOST_CATALOGUES, _FAILURE_SECONDS, timer=clock
         )
@@ -168,7 +170,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 self._problems.pop(read.key, None)
                 self._tell_news(read.key, types)
                 if not any(observation.disproves(types) for observation in observations):
-                    self._catalogues[read.key] = Stock.of(types)
+                    self._catalogues[read.key] = PoolStocks(types)
             case failed:
                 if isinstance(failed.error, NodeClassNotReadyError):
                     # What could be bought before cannot any more. Where there was no answer, it still may.
@@ -215,12 +217,16 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         ran_out: frozenset[OfferingKey],
     ) -> tuple[PoolOffer, ...]:
         self._tell_excluded(pool, key, taken)
-        offers = self._catalogues[key].offers(
-            pool,
-            taken.snapshot.limits_left.get(pool.name),
-            ran_out=ran_out,
-            taken=taken.snapshot.in_reservations,
-            volume_cost=self._volume_cost(node_class),
+        offers = (
+            self._catalogues[key]
+            .of(pool)
+            .offers(
+                pool,
+                taken.snapshot.limits_left.get(pool.name),
+                ran_out=ran_out,
+                taken=taken.snapshot.in_reservations,
+                volume_cost=self._volume_cost(node_class),
+            )
         )
         on_offer = (one for offer in offers for one in offer.instance_types)
         nothing = nothing_to_buy(pool, on_offer, strict=self._strict)
@@ -236,7 +242,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         if self._excluded.get(pool.name) == about:
             return
         self._excluded[pool.name] = about
-        filled = filled_by_system(pool, self._catalogues[key].types, daemons)
+        filled = filled_by_system(pool, self._catalogues[key].of(pool).types, daemons)
         if filled:
             self.log(
                 "excluding instance types: no room beside kubelet, system and daemons",
@@ -274,7 +280,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         )
 
 
-def _until(_key: CatalogueKey, stock: Stock, now: float) -> float:
+def _until(_key: CatalogueKey, stock: PoolStocks, now: float) -> float:
     """Return until when a catalogue is good."""
     return now + (_RESERVED_SECONDS if stock.reserved else _CATALOGUE_SECONDS)
 

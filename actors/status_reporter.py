@@ -19,6 +19,7 @@ from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.scheduling.nothing_to_buy import NothingToBuy, no_compatible_types
+from treenail.domain.status.overlay_verdicts import OverlaysJudged
 from treenail.domain.status.readiness import (
     NodeClassChecked,
     NodeClassesWanted,
@@ -56,6 +57,7 @@ class _Written:
 
 ReporterInbox: TypeAlias = (
     PoolsSeen
+    | OverlaysJudged
     | NodeClassChecked
     | NodeClassStatusSeen
     | ObjectSetAside
@@ -70,7 +72,7 @@ ReporterInbox: TypeAlias = (
 
 
 class StatusReporter(DomainActor[ReporterInbox]):
-    """Write the conditions of pools and node classes, and events about those that cannot be used.
+    """Write the conditions of pools, node classes and overlays, and events about those that cannot be used.
 
     Owns what every one of them shows. Asks the selector `NodeClassesWanted`: at once about what is new, and
     now and then about all of them. Tells an observer `ReadinessChanged`.
@@ -103,6 +105,9 @@ class StatusReporter(DomainActor[ReporterInbox]):
                 self._show_soon()
             case NodeClassChecked() | NodeClassStatusSeen() | ObjectSetAside() | ObjectUnderstood():
                 if self._learn(message):
+                    self._show_soon()
+            case OverlaysJudged():
+                if self._board.judge(message):
                     self._show_soon()
             case NodeRegistered() | NodeNeverCame():
                 failure = message.cause if isinstance(message, NodeNeverCame) else None

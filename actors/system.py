@@ -25,6 +25,7 @@ from treenail.actors.node_class_controller import NodeClassController, NodeClass
 from treenail.actors.node_lifecycle import LifecycleInbox, NodeLifecycle
 from treenail.actors.node_pool_selector import NodePoolSelector, SelectorInbox
 from treenail.actors.node_repairer import NodeRepairer, NodeRepairerInbox
+from treenail.actors.overlay_inspector import OverlayInspector
 from treenail.actors.packer import Packer, PackerInbox
 from treenail.actors.pod_event_recorder import PodEventRecorder
 from treenail.actors.pod_watcher import PodWatcher
@@ -221,6 +222,7 @@ class System:
             tagger=self._hosted(InstanceTagger, writer=ports.writer, cloud=ports.cloud),
             listener=self.listener,
             recorder=self._hosted(PodEventRecorder, writer=ports.writer),
+            overlay_inspector=self._hosted(OverlayInspector, reporter=self.reporter, cloud=ports.cloud),
             drift_inspector=self._hosted(DriftInspector, disruptor=self._disruptor, cloud=ports.cloud),
             disruptor=self._disruptor,
             open_disruptor=self._open_disruptor,

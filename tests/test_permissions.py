@@ -15,6 +15,7 @@ from treenail.adapters.kubernetes.definitions import CONVERTED, CUSTOM_RESOURCE_
 from treenail.adapters.kubernetes.resources import (
     EC2_NODE_CLASS,
     EVENT,
+    GATED,
     MACHINE,
     NODE,
     NODE_CLAIM,
@@ -88,12 +89,12 @@ def _key(resource: Resource, subresource: str = "") -> tuple[str, str]:
 
 def _needed() -> dict[tuple[str, str], set[str]]:
     needed: dict[tuple[str, str], set[str]] = {_key(resource): set() for resource in RESOURCES.values()}
-    for resource in WATCHED:
+    for resource in (*WATCHED, *GATED):
         needed[_key(resource)] |= {"list", "watch"}
         if "karpenter" in resource.api_version:
             needed[_key(resource)] |= {"get"}
             needed[_key(resource, "status")] = {"patch"}
-        if resource.api_version.startswith("karpenter.sh/"):
+        if resource.api_version.startswith("karpenter.sh/") and resource not in GATED:
             needed[_key(resource, "finalizers")] = {"update"}
     for resource in (NODE, NODE_CLAIM, MACHINE):
         needed[_key(resource)] |= {"get", "create", "patch", "delete"}

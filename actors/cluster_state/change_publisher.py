@@ -12,6 +12,7 @@ from treenail.domain.cluster.changes import Changes, PodChanged
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import PoolsSeen
 from treenail.domain.disruption.disruption import PoolChanged
+from treenail.domain.model.node_overlays import heaviest_overlays_first
 from treenail.domain.ports import Telemetry
 from treenail.domain.scheduling.launch_backoff import LaunchBackoff
 from treenail.domain.telemetry import metrics
@@ -127,10 +128,15 @@ class ChangePublisher:
                 self._subscribers.close_disruptor(name)
         self._pools_told = dict.fromkeys(sorted(self._model.objects.pools))
         pools, node_classes = self._model.objects.pools.values(), self._model.objects.node_classes.values()
-        seen = PoolsSeen(pools=tuple(pools), node_classes=tuple(node_classes))
+        seen = PoolsSeen(
+            pools=tuple(pools),
+            node_classes=tuple(node_classes),
+            overlays=heaviest_overlays_first(self._model.objects.overlays.values()),
+        )
         self._subscribers.reporter.tell(seen)
         self._subscribers.node_class_controller.tell(seen)
         self._subscribers.drift_inspector.tell(seen)
+        self._subscribers.overlay_inspector.tell(seen)
         self._subscribers.lifecycle.tell(seen)
         self._subscribers.pool_usage_reporter.tell(seen)
         if self._subscribers.trial is not None:

@@ -53,6 +53,7 @@ class Subscribers:
     reporter: Ref[ReporterHears]
     node_class_controller: Ref[PoolsSeen]
     drift_inspector: Ref[PoolsSeen]
+    overlay_inspector: Ref[PoolsSeen]
     pool_usage_reporter: Ref[PoolsSeen | NodeChanged]
     event_publisher: Ref[EventPublisherHears]
     selector: Ref[SnapshotTaken | CapacityRanOut]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias, TypeVar, assert_never
 
+from treenail.domain.launch.instance_overlay import NO_OVERLAY, InstanceOverlay, instance_overlay
 from treenail.domain.launch.launch_book import LaunchBook
 from treenail.domain.launch.launch_groups import Batch
 from treenail.domain.launch.launch_options import LaunchOptions
@@ -24,9 +25,17 @@ from treenail.domain.model import labels
 from treenail.domain.model.catalogue_keys import OfferingKey, mark_unavailable
 from treenail.domain.model.claim_conditions import after_launch
 from treenail.domain.model.claim_prices import write_price
-from treenail.domain.model.errors import AlreadyExistsError, InvalidError, NotFoundError
+from treenail.domain.model.errors import (
+    AlreadyExistsError,
+    InvalidError,
+    NodeClassNotReadyError,
+    NotFoundError,
+)
 from treenail.domain.model.fleets import FleetAnswer, FleetRequest, Instance
+from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.overlaid_types import overlaid
 from treenail.domain.model.patches import ClaimPatch
 from treenail.domain.model.runtime import TaskKey
 from treenail.domain.model.stand_alone_claims import after_attempt, before_launch
@@ -95,7 +104,7 @@ class LaunchCalls:
                 return None if mark is None else self._mark(claim, mark, fresh=step.attempt > 0)
             case RecordInstance():
                 instance = book.instance(step.name)
-                return None if instance is None else self._record(claim, instance)
+                return None if instance is None else self._record(claim, instance, book.source(step.name))
 
     def _write(self, claim: NodeClaim) -> Call[NodeClaim]:
         """Create a claim. One of its name that is there already is this one, from an earlier attempt."""
@@ -142,7 +151,7 @@ class LaunchCalls:
 
         def call() -> LaunchOptions:
             types = self._cloud.instance_types(batch.node_class, kubelet)
-            buyable = LaunchOptions(mark_unavailable(types, ran_out))
+            buyable = LaunchOptions(mark_unavailable(overlaid(types, batch.pool).types, ran_out))
             for claim in claims:
                 buyable.choose(claim)
             return buyable
@@ -157,27 +166,51 @@ class LaunchCalls:
         """Look for instances bought under a token."""
         return ("ec2", "fleet", token), lambda: self._cloud.launched_by(token)
 
-    def _record(self, claim: NodeClaim, instance: Instance) -> Call[NodeClaim]:
-        """Write onto a claim which instance it got and what that has."""
-        profile = instance.instance_profile
-        patch = ClaimPatch(
-            annotations={
-                **write_price(instance.price),
-                **({labels.INSTANCE_PROFILE: profile} if profile else {}),
-            },
-            provider_id=instance.provider_id,
-            image_id=instance.image_id,
-            labels={
-                **instance.labels,
-                labels.INSTANCE_TYPE: instance.instance_type,
-                labels.ZONE: instance.zone,
-                labels.CAPACITY_TYPE: instance.capacity_type,
-            },
-            capacity=instance.capacity,
-            allocatable=instance.allocatable,
-            conditions=after_launch(claim),
-        )
-        return _about(claim.name), lambda: self.writer.patch_claim(claim.name, patch)
+    def _record(
+        self, claim: NodeClaim, instance: Instance, source: tuple[NodePool, NodeClass] | None
+    ) -> Call[NodeClaim]:
+        """Write onto a claim which instance it got and what that has, by the overlays of its pool."""
+
+        def call() -> NodeClaim:
+            overlay = self._overlay(instance, source)
+            return self.writer.patch_claim(claim.name, _recorded(claim, overlay.of(instance), overlay.name))
+
+        return _about(claim.name), call
+
+    def _overlay(self, instance: Instance, source: tuple[NodePool, NodeClass] | None) -> InstanceOverlay:
+        """Return what overlays say of an instance. Blocks."""
+        if source is None or not source[0].overlays:
+            return NO_OVERLAY
+        pool, node_class = source
+        try:
+            types = self._cloud.instance_types(node_class, pool.kubelet or node_class.kubelet)
+        except NodeClassNotReadyError:
+            # What was bought is written down in any case.
+            return NO_OVERLAY
+        return instance_overlay(instance, types, pool)
+
+
+def _recorded(claim: NodeClaim, instance: Instance, overlay: str) -> ClaimPatch:
+    """Return what a claim is to say of its instance, whose price is from `overlay`, "" where from none."""
+    profile = instance.instance_profile
+    price = {labels.PRICE: f"{instance.price:.6f}", labels.PRICE_FROM: overlay}
+    return ClaimPatch(
+        annotations={
+            **(price if overlay else write_price(instance.price)),
+            **({labels.INSTANCE_PROFILE: profile} if profile else {}),
+        },
+        provider_id=instance.provider_id,
+        image_id=instance.image_id,
+        labels={
+            **instance.labels,
+            labels.INSTANCE_TYPE: instance.instance_type,
+            labels.ZONE: instance.zone,
+            labels.CAPACITY_TYPE: instance.capacity_type,
+        },
+        capacity=instance.capacity,
+        allocatable=instance.allocatable,
+        conditions=after_launch(claim),
+    )
 
 
 def _about(name: str) -> TaskKey:

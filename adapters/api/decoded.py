@@ -18,6 +18,7 @@ from treenail.adapters.api.workloads import (
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_overlays import NodeOverlay
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
@@ -45,6 +46,7 @@ class Decoded:
     volume_claims: tuple[PersistentVolumeClaim, ...] = ()
     csi_nodes: tuple[CSINode, ...] = ()
     node_classes: tuple[NodeClass, ...] = ()
+    node_overlays: tuple[NodeOverlay, ...] = ()
     node_pools: tuple[NodePool, ...] = ()
     node_claims: tuple[NodeClaim, ...] = ()
     nodes: tuple[Node, ...] = ()
@@ -84,6 +86,7 @@ _FIELDS: Final[Mapping[type[ApiObject], str]] = {
     PersistentVolumeClaim: "volume_claims",
     CSINode: "csi_nodes",
     NodeClass: "node_classes",
+    NodeOverlay: "node_overlays",
     NodePool: "node_pools",
     NodeClaim: "node_claims",
     Node: "nodes",

@@ -58,6 +58,7 @@ from treenail.adapters.api.diagnosis import meant, quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.karpenter.v1_node_claim import NodeClaimModel, node_claim
 from treenail.adapters.api.karpenter.v1_node_pool import NodePoolModel
+from treenail.adapters.api.karpenter.v1alpha1_node_overlay import NodeOverlayModel, node_overlay
 from treenail.adapters.api.karpenter.v1alpha5_machine import MachineModel, machine
 from treenail.adapters.api.karpenter.v1alpha5_provisioner import ProvisionerModel, provisioner
 from treenail.adapters.api.karpenter.v1beta1_node_claim import BetaNodeClaimModel
@@ -93,6 +94,7 @@ _ALL: Final[tuple[ApiKind[Any], ...]] = (
     ApiKind("karpenter.sh/v1alpha5", "Provisioner", ProvisionerModel, provisioner),
     ApiKind("karpenter.sh/v1alpha5", "Machine", MachineModel, machine),
     ApiKind("karpenter.k8s.aws/v1alpha1", "AWSNodeTemplate", AWSNodeTemplateModel, node_template),
+    ApiKind("karpenter.sh/v1alpha1", "NodeOverlay", NodeOverlayModel, node_overlay),
     ApiKind("karpenter.kwok.sh/v1alpha1", "KWOKNodeClass", KWOKNodeClassModel, kwok_node_class),
     ApiKind("v1", "Pod", PodModel, pod, namespaced=True),
     ApiKind("v1", "Node", NodeModel, node),

@@ -13,6 +13,7 @@ from treenail.domain.cluster import workloads
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_overlays import NodeOverlay
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
@@ -124,7 +125,7 @@ class ConfigMap:
 
 Workload: TypeAlias = "Deployment | ReplicaSet | StatefulSet"
 ApiObject: TypeAlias = (
-    "NodePool | NodeClass | NodeClaim | Node | Pod | DaemonSet | Workload"
+    "NodePool | NodeClass | NodeOverlay | NodeClaim | Node | Pod | DaemonSet | Workload"
     " | PodDisruptionBudget | PriorityClass | Namespace"
     " | PersistentVolume | PersistentVolumeClaim | StorageClass | CSINode | ConfigMap | workloads.Workload"
 )

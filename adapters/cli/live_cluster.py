@@ -16,7 +16,7 @@ from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.errors import ForbiddenError
 from treenail.adapters.kubernetes.reader import KubernetesReader
-from treenail.adapters.kubernetes.resources import DISPENSABLE, EVENT, WATCHED
+from treenail.adapters.kubernetes.resources import DISPENSABLE, EVENT, NODE_OVERLAY, WATCHED, watched
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import ClusterFact, Kind, ObjectSetAside, Resynced
 from treenail.domain.model.errors import PortError
@@ -88,8 +88,8 @@ class LiveCluster:
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
-    def look(self) -> ClusterContents:
-        """Return all there is.
+    def look(self, *, overlays: bool = False) -> ClusterContents:
+        """Return all there is, node overlays only if wanted.
 
         Raises:
             BadInputError: it cannot be read.
@@ -107,7 +107,7 @@ class LiveCluster:
             failed=facts.put,
             log=log,
             forbidden=facts.put,
-            workloads=False,
+            watched=watched(workloads=False, gates={NODE_OVERLAY.kind: overlays}),
         )
         reader.feed(_Into(facts))
         try:

@@ -83,6 +83,12 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     spot_to_spot: Annotated[  # noqa: FBT002 (a flag)
         bool, typer.Option("--spot-to-spot", help="Replace spot nodes with cheaper spot nodes, too.")
     ] = False,
+    node_overlays: Annotated[  # noqa: FBT002 (a flag)
+        bool,
+        typer.Option(
+            "--node-overlays", help="Heed the cluster's NodeOverlays. Those of files are heeded in any case."
+        ),
+    ] = False,
     node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
     price_overrides_file: PriceOverridesFile = None,
     as_of: _AsOf = None,
@@ -101,7 +107,7 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     if file:
         model, sizes, warnings = _of_files(file, now)
     else:
-        model, sizes, warnings = _of_cluster(kubeconfig, context)
+        model, sizes, warnings = _of_cluster(kubeconfig, context, overlays=node_overlays)
     made = _planned(model, rules, prices, sizes, now, warnings)
     if output is OutputFormat.JSON:
         write_json(as_json(made))
@@ -134,12 +140,12 @@ def _of_files(files: Sequence[str], now: datetime) -> tuple[ClusterModel, NodeSi
 
 
 def _of_cluster(
-    kubeconfig: Path | None, context: str | None
+    kubeconfig: Path | None, context: str | None, *, overlays: bool
 ) -> tuple[ClusterModel, NodeSizing, tuple[str, ...]]:
     # The library for it takes a third of a second to import.
     from treenail.adapters.cli.live_cluster import LiveCluster  # noqa: PLC0415
 
     with LiveCluster.open(kubeconfig, context) as cluster:
-        look = cluster.look()
+        look = cluster.look(overlays=overlays)
     aside = (f"{one.about}: is not understood: {one.problem}" for one in look.set_aside)
     return look.model, NodeSizing(), tuple(aside)

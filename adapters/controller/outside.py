@@ -17,6 +17,7 @@ from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.lease import KubernetesLease
 from treenail.adapters.kubernetes.reader import KubernetesReader
+from treenail.adapters.kubernetes.resources import watched
 from treenail.adapters.kubernetes.writer import KubernetesWriter
 from treenail.adapters.settings.price_overrides import read_price_overrides
 from treenail.adapters.settings.settings import CloudName, ProvisionFor
@@ -63,7 +64,10 @@ def open_outside(ground: Ground) -> Outside:
             failed=ground.failed,
             log=ground.telemetry.log,
             uniform=ground.dice.uniform,
-            workloads=ground.settings.provision_for is ProvisionFor.WISHES,
+            watched=watched(
+                workloads=ground.settings.provision_for is ProvisionFor.WISHES,
+                gates=ground.settings.feature_gates,
+            ),
         )
         writer = KubernetesWriter(connection, clock=ground.clock, dice=ground.dice)
         queue = _queue(ground)

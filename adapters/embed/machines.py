@@ -10,9 +10,13 @@ from treenail.adapters.fake.cluster import FakeCluster
 from treenail.adapters.fake.cluster.objects import Change
 from treenail.adapters.fake.ec2 import FakeEC2
 from treenail.domain.cluster.cluster_facts import Kind
+from treenail.domain.launch.instance_overlay import instance_overlay
 from treenail.domain.model import labels
 from treenail.domain.model.fleets import FleetRequest, Instance
+from treenail.domain.model.node_overlays import NodeOverlay
+from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.termination.drain import InstanceTerminated
 
 
@@ -33,6 +37,7 @@ class NodeMachines:
             return
         name = self._ec2.node_name(instance)
         capacity, allocatable = self._ec2.node_size(instance)
+        added = self._offered_by_plugins(instance, request)
         self._cluster.join(
             node_name=name,
             provider_id=instance.provider_id,
@@ -44,10 +49,20 @@ class NodeMachines:
                 labels.ZONE: instance.zone,
             },
             taints=request.taints,
-            capacity=capacity,
-            allocatable=allocatable,
+            capacity=Resources({**capacity, **added}),
+            allocatable=Resources({**allocatable, **added}),
             after=boot,
         )
+
+    def _offered_by_plugins(self, instance: Instance, request: FleetRequest) -> Resources:
+        """Return what device plugins offer on a node: what overlays say, if there are plugins for that."""
+        overlays = self._cluster.objects(NodeOverlay)
+        pools = self._cluster.objects(NodePool)
+        pool = next((p for p in pools if request.labels.get(p.generation.pool_label) == p.name), None)
+        if not overlays or pool is None or not self._cluster.settings.device_plugins:
+            return NOTHING
+        types = self._ec2.sold(request.node_class, request.kubelet)
+        return instance_overlay(instance, types, replace(pool, overlays=overlays)).added
 
     def _note(self, change: Change) -> None:
         match change.after:
@@ -106,4 +121,5 @@ _KINDS = {
     "EC2NodeClass": Kind.NODE_CLASS,
     "AWSNodeTemplate": Kind.NODE_CLASS,
     "DaemonSet": Kind.DAEMON_SET,
+    "NodeOverlay": Kind.NODE_OVERLAY,
 }

@@ -49,6 +49,7 @@ class ManifestCluster:
         things: list[ClusterObject] = [
             *placeholder,
             *decoded.node_classes,
+            *decoded.node_overlays,
             *decoded.node_pools,
             *decoded.daemon_sets,
             *namespaces_of(decoded),

@@ -20,7 +20,9 @@ from treenail.domain.disruption.objections import objection
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.model.overlaid_types import overlaid, overlay_key
 from treenail.domain.packing.consolidation.consolidation_problem import (
     ConsolidationProblem,
 )
@@ -63,6 +65,7 @@ class PreviewedCluster:
         self.views = {view.name: view for view in sorted(model.objects.views(), key=lambda one: one.name)}
         self.warnings: list[str] = []
         self._types: dict[str, tuple[InstanceType, ...]] = {}
+        self._seen: dict[object, tuple[tuple[InstanceType, ...], tuple[InstanceType, ...]]] = {}
         self._volume_costs: dict[str, float] = {}
         self._read(catalogues)
         self._prices = NodePrices(
@@ -80,9 +83,16 @@ class PreviewedCluster:
             node_class = self.model.objects.node_classes.get(str(pool.node_class))
             self._volume_costs[name] = catalogues.volume_cost(node_class)
             try:
-                self._types[name] = catalogues.types_for(pool, node_class)
+                self._types[name] = self._overlaid(pool, catalogues.types_for(pool, node_class))
             except NodeClassNotReadyError as error:
                 self.warnings.append(f"{pool.generation.pool_kind} {name}: nothing is bought of it: {error}")
+
+    def _overlaid(self, pool: NodePool, types: tuple[InstanceType, ...]) -> tuple[InstanceType, ...]:
+        # Pools with the same types share them: packing prepares each tuple of types anew.
+        key = id(types), overlay_key(pool)
+        if key not in self._seen:
+            self._seen[key] = types, overlaid(types, pool).types
+        return self._seen[key][1]
 
     # --- what nodes cost
 
@@ -152,7 +162,6 @@ class PreviewedCluster:
         )
 
     def _offers(self, snapshot: Snapshot) -> tuple[PoolOffer, ...]:
-        # Pools with the same types share them: packing prepares each tuple of types anew.
         stocks = {id(types): Stock.of(types) for types in self._types.values()}
         return tuple(
             offer

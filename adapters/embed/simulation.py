@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
@@ -26,6 +27,7 @@ from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.overlaid_types import overlaid
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.packing.plan import PackingPlan
@@ -131,7 +133,8 @@ class Simulation:
         types: dict[str, tuple[InstanceType, ...]] = {}
         for pool in self._decoded.node_pools:
             try:
-                types[pool.name] = catalogues.types_for(pool, classes.get(str(pool.node_class)))
+                found = catalogues.types_for(pool, classes.get(str(pool.node_class)))
+                types[pool.name] = overlaid(found, replace(pool, overlays=self._decoded.node_overlays)).types
             except NodeClassNotReadyError as error:
                 raise problem_of(pool.node_class, error, manifests) from None
         return types

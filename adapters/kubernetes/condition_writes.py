@@ -1,4 +1,4 @@
-"""Writes of status conditions, merged into those present, for claims, pools and node classes."""
+"""Writes of status conditions, merged into those present, for claims, pools, node classes and overlays."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from treenail.adapters.kubernetes.resources import (
     KWOK_NODE_CLASS,
     MACHINE,
     NODE_CLAIM,
+    NODE_OVERLAY,
     NODE_POOL,
     PROVISIONER,
     Resource,
@@ -31,9 +32,10 @@ from treenail.domain.model.runtime import Clock
 # The longest that Karpenter's CRDs take.
 _LONGEST_MESSAGE: Final = 32_768
 # Whose conditions say which generation of the object they are about.
-_OBSERVING: Final = (NODE_POOL, NODE_CLAIM, EC2_NODE_CLASS, KWOK_NODE_CLASS)
+_OBSERVING: Final = (NODE_POOL, NODE_CLAIM, EC2_NODE_CLASS, KWOK_NODE_CLASS, NODE_OVERLAY)
 _SHOWING: Final = {
-    r.kind: r for r in (NODE_POOL, PROVISIONER, EC2_NODE_CLASS, AWS_NODE_TEMPLATE, KWOK_NODE_CLASS)
+    r.kind: r
+    for r in (NODE_POOL, PROVISIONER, EC2_NODE_CLASS, AWS_NODE_TEMPLATE, KWOK_NODE_CLASS, NODE_OVERLAY)
 }
 
 

@@ -35,6 +35,7 @@ KINDS: Final[Mapping[Resource, Kind]] = {
     known.EC2_NODE_CLASS: Kind.NODE_CLASS,
     known.AWS_NODE_TEMPLATE: Kind.NODE_CLASS,
     known.KWOK_NODE_CLASS: Kind.NODE_CLASS,
+    known.NODE_OVERLAY: Kind.NODE_OVERLAY,
 }
 
 

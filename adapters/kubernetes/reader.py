@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
@@ -26,7 +26,6 @@ from treenail.adapters.kubernetes.resources import (
     NODE_CLAIM,
     VOLUME_ATTACHMENT,
     WATCHED,
-    WORKLOADS,
     Resource,
 )
 from treenail.adapters.kubernetes.volume_attachments import VolumeAttachments
@@ -59,7 +58,7 @@ class KubernetesReader:
     `congested` tells that the listener has enough to do; `failed` gets unexpected exceptions,
     `forbidden` of each list that is refused us without which nothing is told. It is asked for again: whoever
     runs the cluster may allow it meanwhile. `uniform` is the dice. All are called from all threads.
-    Without `workloads` what makes pods is not watched.
+    What is `watched` is told of in that order.
     """
 
     def __init__(
@@ -72,7 +71,7 @@ class KubernetesReader:
         uniform: Callable[[float, float], float] = random.uniform,
         pace: Pace | None = None,
         forbidden: Callable[[ForbiddenError], None] = lambda _: None,
-        workloads: bool = True,
+        watched: Sequence[Resource] = WATCHED,
     ) -> None:
         self._connection = connection
         self._congested = congested
@@ -81,7 +80,7 @@ class KubernetesReader:
         self._uniform = uniform
         self._pace = pace or Pace()
         self._forbidden = forbidden
-        self._watched = tuple(r for r in WATCHED if workloads or r not in WORKLOADS)
+        self._watched = tuple(watched)
         self._watching: _Watch | None = None
         self._telling: tuple[FactPublisher, threading.Thread] | None = None
         self._attachments = VolumeAttachments(

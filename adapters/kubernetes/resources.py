@@ -62,6 +62,7 @@ EC2_NODE_CLASS: Final = Resource("EC2NodeClass", "karpenter.k8s.aws/v1", "ec2nod
 PROVISIONER: Final = Resource("Provisioner", "karpenter.sh/v1alpha5", "provisioners")
 MACHINE: Final = Resource("Machine", "karpenter.sh/v1alpha5", "machines")
 AWS_NODE_TEMPLATE: Final = Resource("AWSNodeTemplate", "karpenter.k8s.aws/v1alpha1", "awsnodetemplates")
+NODE_OVERLAY: Final = Resource("NodeOverlay", "karpenter.sh/v1alpha1", "nodeoverlays")
 KWOK_NODE_CLASS: Final = Resource("KWOKNodeClass", "karpenter.kwok.sh/v1alpha1", "kwoknodeclasses")
 
 # What makes pods, watched for how many it wants. Where we may not see it, nodes are made for pods alone.
@@ -90,4 +91,14 @@ WATCHED: Final[tuple[Resource, ...]] = (
     NODE,
     POD,
 )
-RESOURCES: Final[Mapping[str, Resource]] = {resource.kind: resource for resource in (EVENT, *WATCHED)}
+# What is watched besides, where the feature gate of its name is on.
+GATED: Final[tuple[Resource, ...]] = (NODE_OVERLAY,)
+
+
+def watched(*, workloads: bool = True, gates: Mapping[str, bool] | None = None) -> tuple[Resource, ...]:
+    """Return what is watched: what makes pods only with `workloads`, what is gated where `gates` say so."""
+    gated = (one for one in GATED if (gates or {}).get(one.kind, False))
+    return (*gated, *(one for one in WATCHED if workloads or one not in WORKLOADS))
+
+
+RESOURCES: Final[Mapping[str, Resource]] = {resource.kind: resource for resource in (EVENT, *GATED, *WATCHED)}

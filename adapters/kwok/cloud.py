@@ -94,7 +94,7 @@ class KwokCloud:
         bought = self._cheapest(request)
         if bought is None:
             return FleetAnswer(errors=_not_offered(request))
-        price, type_name, zone = bought
+        _, type_name, zone, price = bought
         record = MachineRecord(
             token=request.token,
             digest=request.digest(),
@@ -162,11 +162,11 @@ class KwokCloud:
         if unknown:
             raise InvalidError(f"there are no instance types {', '.join(unknown)}")
 
-    def _cheapest(self, request: FleetRequest) -> tuple[float, str, str] | None:
-        """Return (price, type, zone) of the cheapest override that is on offer."""
+    def _cheapest(self, request: FleetRequest) -> tuple[float, str, str, float] | None:
+        """Return (rank, type, zone, price) of the cheapest override that is on offer."""
         return min(
             (
-                (offering.price, o.instance_type, o.zone)
+                (o.price if request.ranked else offering.price, o.instance_type, o.zone, offering.price)
                 for o in request.overrides
                 for offering in self._types[o.instance_type].offerings
                 if _sells(offering, o.zone, request.capacity_type)

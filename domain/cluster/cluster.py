@@ -36,6 +36,7 @@ from treenail.domain.cluster.storage_book import Affected
 from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_overlays import NodeOverlay
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
@@ -147,6 +148,9 @@ class ClusterModel:
                 if known is None:
                     self._recorder.waiting_for(str(thing.ref))
                 self._recorder.pools(changed=not says_the_same(thing, known))
+            case NodeOverlay():
+                self.objects.put_overlay(thing)
+                self._recorder.pools(changed=not says_the_same(thing, known))
             case DaemonSet():
                 self._see_daemon_set(thing)
             case Namespace() | Workload():
@@ -173,6 +177,8 @@ class ClusterModel:
             case Kind.NODE_CLASS:
                 self._recorder.pools(changed=self.objects.node_classes.pop(key, None) is not None)
                 self._recorder.waiting_for(key)
+            case Kind.NODE_OVERLAY:
+                self._recorder.pools(changed=self.objects.remove_overlay(key) is not None)
             case Kind.DAEMON_SET:
                 self._lose_daemon_set(key)
             case Kind.NAMESPACE:
@@ -196,7 +202,7 @@ class ClusterModel:
 
     def _see_pool(self, pool: NodePool) -> None:
         known = self.objects.pools.get(pool.name)
-        self.objects.pools[pool.name] = pool
+        pool = self.objects.put_pool(pool)
         if known is None or known.static != pool.static:
             self._recorder.nodes_of(pool.name)
         self.capacity.forget_limit(pool.name)

@@ -11,6 +11,7 @@ from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_overlays import NodeOverlay
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
@@ -26,6 +27,7 @@ class Kind(StrEnum):
     NODE_CLAIM = "NodeClaim"
     NODE_POOL = "NodePool"
     NODE_CLASS = "NodeClass"
+    NODE_OVERLAY = "NodeOverlay"
     DAEMON_SET = "DaemonSet"
     NAMESPACE = "Namespace"
     PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
@@ -58,6 +60,7 @@ ClusterObject: TypeAlias = (
     | NodeClaim
     | NodePool
     | NodeClass
+    | NodeOverlay
     | DaemonSet
     | Namespace
     | StorageObject
@@ -136,6 +139,7 @@ _KINDS: Final[Mapping[type, Kind]] = {
     NodeClaim: Kind.NODE_CLAIM,
     NodePool: Kind.NODE_POOL,
     NodeClass: Kind.NODE_CLASS,
+    NodeOverlay: Kind.NODE_OVERLAY,
     DaemonSet: Kind.DAEMON_SET,
     Namespace: Kind.NAMESPACE,
     PersistentVolumeClaim: Kind.PERSISTENT_VOLUME_CLAIM,
@@ -154,7 +158,8 @@ def kind_of(thing: ClusterObject) -> Kind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolsSeen:
-    """The pools and node classes there are, as they were last understood."""
+    """The pools, node classes and node overlays there are, as they were last understood."""
 
     pools: tuple[NodePool, ...]
     node_classes: tuple[NodeClass, ...]
+    overlays: tuple[NodeOverlay, ...] = ()

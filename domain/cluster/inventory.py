@@ -23,6 +23,7 @@ from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.left_alone import LeftAlone, left_alone
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass, NodeClassRef
+from treenail.domain.model.node_overlays import NodeOverlay, heaviest_overlays_first
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim, NodeView
 from treenail.domain.model.pod_budgets import PodBudgets
@@ -48,6 +49,7 @@ class Inventory:
         self.claims: dict[str, NodeClaim] = {}
         self.pools: dict[str, NodePool] = {}
         self.node_classes: dict[str, NodeClass] = {}
+        self.overlays: dict[str, NodeOverlay] = {}
         self.daemons: dict[str, DaemonSet] = {}
         self.namespaces: dict[str, Namespace] = {}
         self.workloads: dict[Kind, dict[str, Workload]] = {kind: {} for kind in WORKLOADS}
@@ -78,6 +80,7 @@ class Inventory:
             Kind.NODE_CLAIM: self.claims,
             Kind.NODE_POOL: self.pools,
             Kind.NODE_CLASS: self.node_classes,
+            Kind.NODE_OVERLAY: self.overlays,
             Kind.DAEMON_SET: self.daemons,
             Kind.NAMESPACE: self.namespaces,
             Kind.PERSISTENT_VOLUME_CLAIM: self.storage.claims,
@@ -110,6 +113,28 @@ class Inventory:
             self._pods_on.setdefault(pod.node_name, {})[pod.uid] = pod
             touched.append(pod.node_name)
         return tuple(touched)
+
+    def put_pool(self, pool: NodePool) -> NodePool:
+        """Keep the present state of a pool, with the overlays that it buys by, and return it so."""
+        there = self.pools[pool.name] = replace(
+            pool, overlays=heaviest_overlays_first(self.overlays.values())
+        )
+        return there
+
+    def put_overlay(self, overlay: NodeOverlay) -> None:
+        """Keep the present state of a node overlay: every pool buys by it."""
+        self.overlays[overlay.name] = overlay
+        self._overlay_pools()
+
+    def remove_overlay(self, name: str) -> NodeOverlay | None:
+        """Forget a node overlay and return it as it was last seen."""
+        overlay = self.overlays.pop(name, None)
+        self._overlay_pools()
+        return overlay
+
+    def _overlay_pools(self) -> None:
+        for pool in tuple(self.pools.values()):
+            self.put_pool(pool)
 
     def remove_pod(self, uid: str) -> Pod | None:
         """Forget a pod and return it as it was last seen."""

@@ -29,15 +29,15 @@ def ago(since: datetime, now: datetime) -> str:
 
 
 def what_is(claim: NodeClaim) -> str:
-    """Return what a claim got, or is to get: "c5.large in us-east-1a, spot, $0.034/h"."""
+    """Return what a claim got, or is to get: "c5.large in us-east-1a, spot, $0.034/h by NodeOverlay own"."""
     if not claim.launched:
         types = len(claim.instance_types)
         return f"any of {types} instance types" if types else "any instance type"
-    price = price_of(claim)
+    price, overlay = price_of(claim), claim.annotations.get(labels.PRICE_FROM)
     parts = (
         f"{claim.instance_type or 'an unknown type'} in {claim.zone or 'an unknown zone'}",
         claim.capacity_type,
-        "" if price is None else f"${price:.4g}/h",
+        "" if price is None else f"${price:.4g}/h" + (f" by NodeOverlay {overlay}" if overlay else ""),
     )
     return ", ".join(filter(None, parts))
 

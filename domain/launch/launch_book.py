@@ -227,6 +227,11 @@ class LaunchBook:
         work = self._work.get(name)
         return work.instance if work is not None else None
 
+    def source(self, name: str) -> tuple[NodePool, NodeClass] | None:
+        """Return the pool and the node class that a claim is bought of."""
+        work = self._work.get(name)
+        return (work.pool, work.node_class) if work is not None else None
+
     def give(self, name: str, instance: Instance) -> tuple[Step, ...]:
         """Assign an instance to a claim; return the step that writes it down."""
         self._work[name].instance = instance

@@ -188,7 +188,7 @@ def _node_of(claim: NodeClaim, pool: NodePool) -> tuple[object, ...]:
     """Return what launch templates say of a claim's node. It is one for all instances of a call."""
     decided = _decided_labels(claim, pool)
     kept = tuple(sorted(decided.items())), claim.taints, claim.startup_taints
-    return *kept, _dedicated(claim), _with_efa(claim), _relaxed(claim)
+    return *kept, _dedicated(claim), _with_efa(claim), _relaxed(claim), _ranked(claim)
 
 
 def _dedicated(claim: NodeClaim) -> bool:
@@ -200,6 +200,11 @@ def _dedicated(claim: NodeClaim) -> bool:
 def _relaxed(claim: NodeClaim) -> bool:
     """Return whether a claim leaves less choice than the minValues of its pool ask for."""
     return claim.annotations.get(labels.MIN_VALUES_RELAXED) == "true"
+
+
+def _ranked(claim: NodeClaim) -> bool:
+    """Return whether a claim was planned with prices that EC2 does not know."""
+    return labels.PRICE_OVERLAY_APPLIED in claim.annotations
 
 
 def _with_efa(claim: NodeClaim) -> bool:
@@ -237,6 +242,7 @@ def _launch(
         dedicated=_dedicated(first),
         efa=_with_efa(first),
         relaxed=_relaxed(first),
+        ranked=_ranked(first),
     )
     return Launch(request=request, claims=names)
 

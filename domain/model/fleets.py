@@ -68,7 +68,8 @@ class Override:
 class FleetRequest:
     """One CreateFleet call of type instant. Calls with equal `token` answer alike and launch once.
 
-    `labels`, `taints` and `kubelet` go into the user data; `tags` onto the instances. `dedicated` ones run
+    `labels`, `taints` and `kubelet` go into the user data; `tags` onto the instances. With `ranked` the fleet
+    goes by the prices of the overrides, else by those that EC2 knows. `dedicated` ones run
     on hardware of the account's alone; with `efa` they get all Elastic Fabric Adapters their type has. Those
     that `relaxed` minValues are bought without the context of their class, which may ask for that choice.
     """
@@ -85,6 +86,7 @@ class FleetRequest:
     dedicated: bool = False
     efa: bool = False
     relaxed: bool = False
+    ranked: bool = False
 
     @property
     def context(self) -> str:
@@ -122,7 +124,7 @@ class FleetRequest:
             *(f"{k}={v}" for k, v in sorted(self.labels.items())),
             *(str(t) for t in sorted(self.taints)),
             *(f"{k}={v}" for k, v in sorted(self.tags.items()) if k != LAUNCH_TAG),
-            *(name for name in ("dedicated", "efa", "relaxed") if getattr(self, name)),
+            *(name for name in ("dedicated", "efa", "relaxed", "ranked") if getattr(self, name)),
             *(one.id for one in self.reservations),
             *((f"partition {self.partition}",) if self.partition else ()),
         )

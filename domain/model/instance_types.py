@@ -28,6 +28,7 @@ class Offering:
 
     Reserved capacity has its `reservation`, which had room for `left` instances when they were counted.
     `group` is the id of the placement group that all are launched into, "" where there is none.
+    `overlay` is the name of the NodeOverlay that the price is from, "" where none.
     """
 
     zone: str
@@ -39,6 +40,7 @@ class Offering:
     left: int = 0
     counted_at: datetime | None = None
     group: str = ""
+    overlay: str = ""
 
     @property
     def place(self) -> str:
@@ -81,7 +83,8 @@ class InstanceType:
     zone and capacity type list what is offered. `allocatable` is capacity less overhead. An `exotic` type
     is bare metal or has chips beside the CPU: nobody wants one who did not ask for it. A `specialised` one is
     made for one kind of work: nobody wants one who did not name it. A burstable type may use only its
-    `baseline` (millicores) of CPU all the time; of others it is None.
+    `baseline` (millicores) of CPU all the time; of others it is None. `overlays` are the names of the
+    NodeOverlays that some of its capacity is from, sorted.
     """
 
     name: str
@@ -92,6 +95,7 @@ class InstanceType:
     exotic: bool = False
     specialised: bool = False
     baseline: int | None = None
+    overlays: tuple[str, ...] = ()
     allocatable: Resources = field(init=False)
 
     def __post_init__(self) -> None:

@@ -49,6 +49,8 @@ SPOT: Final = "spot"
 ON_DEMAND: Final = "on-demand"
 RESERVED: Final = "reserved"
 
+PRICE_OVERLAY_APPLIED: Final = "karpenter.sh/price-overlay-applied"
+CAPACITY_OVERLAY_APPLIED: Final = "karpenter.sh/capacity-overlay-applied"
 MIN_VALUES_RELAXED: Final = "karpenter.sh/nodeclaim-min-values-relaxed"
 TERMINATION_TIMESTAMP: Final = "karpenter.sh/nodeclaim-termination-timestamp"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
@@ -61,6 +63,7 @@ CAUSE: Final = "treenail.sh/cause"
 END: Final = "treenail.sh/end"
 ENDS_AT: Final = "treenail.sh/instance-ends-at"
 PRICE: Final = "treenail.sh/price"
+PRICE_FROM: Final = "treenail.sh/price-from-overlay"
 # What the node of a claim was bought to save, when, and in place of which nodes.
 CONSOLIDATED: Final = "treenail.sh/consolidated"
 # On a claim: Karpenter deletes instance profiles that it made and that neither a claim nor a class names.

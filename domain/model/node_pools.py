@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from treenail.domain.model import labels
 from treenail.domain.model.node_classes import Kubelet, NodeClassRef
+from treenail.domain.model.node_overlays import NodeOverlay
 from treenail.domain.model.requirements import ANYTHING, Requirement, Requirements
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import Taint
@@ -87,7 +88,8 @@ class NodePool:
     None where the pool does not say. `return_premium` is the share by which it may cost more to replace its
     nodes with those of a pool of higher weight, None where that is not done. One that is
     `for_pods_only` buys nothing for pods that are still to be made. One that is `static` is to have a number
-    of nodes of its own, whatever pods wait. What a claim of no pool is launched from has no name.
+    of nodes of its own, whatever pods wait. What a claim of no pool is launched from has no name. `overlays`
+    are those of the cluster, which it buys by: no manifest of a pool says anything of them.
     """
 
     name: str
@@ -111,6 +113,7 @@ class NodePool:
     for_pods_only: bool = False
     deleting: bool = False
     static: bool = False
+    overlays: tuple[NodeOverlay, ...] = ()
     # Fields the manifest sets that are accepted though not acted on, by path, for the warning.
     not_acted_on: tuple[str, ...] = ()
 

@@ -18,7 +18,8 @@ class PlannedClaim:
     `requirements` are what the node's labels must be (pool and pods together). `requests` are those of
     the pods and of the daemons that will run there for sure. `largest` is, by resource, the most
     capacity any of the types has: what the claim counts with against limits until it is launched.
-    `surcharge` is what the node costs beside its price, $/h.
+    `surcharge` is what the node costs beside its price, $/h. `price_overlaid` says that a NodeOverlay sets
+    the price of one of the types, and `capacity_overlaid` that one adds to what it has.
     """
 
     pool: str
@@ -29,6 +30,8 @@ class PlannedClaim:
     largest: Resources
     price: float
     surcharge: float = 0.0
+    price_overlaid: bool = False
+    capacity_overlaid: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

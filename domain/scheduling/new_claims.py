@@ -60,6 +60,8 @@ def claim_for(
         annotations={
             **pool.annotations,
             **_choice(planned, pool),
+            **({labels.PRICE_OVERLAY_APPLIED: "true"} if planned.price_overlaid else {}),
+            **({labels.CAPACITY_OVERLAY_APPLIED: "true"} if planned.capacity_overlaid else {}),
             labels.TRACEPARENT: decision.context.traceparent,
             COUNTS_AS: write_amounts(planned.largest),
             DECISION: decision.id,

@@ -10,6 +10,7 @@ from treenail.domain.model import labels
 from treenail.domain.model.catalogue_keys import OfferingKey, mark_unavailable
 from treenail.domain.model.instance_types import InstanceType, Offering
 from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.overlaid_types import overlaid, overlay_key
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.reservations import Reservation
 from treenail.domain.model.reserved_claims import InReservations
@@ -18,6 +19,8 @@ from treenail.domain.packing.problem import PoolOffer
 
 # What is left for pods that wait, and for consolidation, for which more has run out.
 _KEPT: Final = 2
+# Overlays change rarely, and pools that they tell apart are few.
+_MOST_VIEWS: Final = 64
 
 
 @dataclass(slots=True)
@@ -91,6 +94,31 @@ class Stock:
                     reservation=reservation.id,
                     reserved_left=left,
                 )
+
+
+@dataclass(slots=True)
+class PoolStocks:
+    """What a node class can launch (`types`), as each pool sees it by its node overlays. Mutable.
+
+    Pools that see the same share it, for the reason that `Stock` gives.
+    """
+
+    types: tuple[InstanceType, ...]
+    _seen: dict[tuple[object, ...], Stock] = field(default_factory=dict)
+
+    @property
+    def reserved(self) -> bool:
+        """Whether something of it is reserved."""
+        return any(o.reservation is not None and o.available for one in self.types for o in one.offerings)
+
+    def of(self, pool: NodePool) -> Stock:
+        """Return what a pool can launch."""
+        key = overlay_key(pool)
+        if key not in self._seen:
+            if len(self._seen) >= _MOST_VIEWS:
+                del self._seen[next(iter(self._seen))]
+            self._seen[key] = Stock.of(overlaid(self.types, pool).types)
+        return self._seen[key]
 
 
 def left_of(offering: Offering, taken: InReservations) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from treenail.domain.cluster.cluster_facts import ObjectSetAside
+from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside
 from treenail.domain.model.catalogue_keys import CatalogueKey
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.node_class_status import (
@@ -26,6 +26,8 @@ _UNHEALTHY: Final = "UnhealthyDependents"
 _RECONCILING: Final = "ReconcilingDependents"
 _NOT_READY: Final = "NodeClassNotReady"
 _NO_CLASS: Final = "NodeClassNotFound"
+# As Karpenter has it of overlays that only the API server let pass.
+_AT_RUN_TIME: Final = "RuntimeValidation"
 _NOT_FOUND: Final = {
     "subnets": "SubnetsNotFound",
     "security groups": "SecurityGroupsNotFound",
@@ -94,9 +96,9 @@ def selector_field(ref: NodeClassRef, selector: str) -> str:
 
 
 def invalid(fact: ObjectSetAside) -> tuple[Condition, ...]:
-    """Return the conditions of a pool or a node class that cannot be understood."""
-    reason = f"{fact.kind.value}ValidationFailed"
-    return _with_ready(Condition(VALIDATED, Status.FALSE, reason, fact.problem))
+    """Return the conditions of a pool, a node class or an overlay that cannot be understood."""
+    reason = f"{fact.kind.value}ValidationFailed" if fact.kind is not Kind.NODE_OVERLAY else _AT_RUN_TIME
+    return with_ready(Condition(VALIDATED, Status.FALSE, reason, fact.problem))
 
 
 def node_class_conditions(
@@ -145,7 +147,7 @@ def pool_conditions(
     `aside` is why the node class is not understood, where it is not; `checked` is what the cloud said of it.
     """
     ready = _node_class_ready(pool, node_class, aside, checked)
-    return None if ready is None else _with_ready(_valid(pool), ready)
+    return None if ready is None else with_ready(_valid(pool), ready)
 
 
 def _node_class_ready(
@@ -200,7 +202,7 @@ def _valid(pool: NodePool) -> Condition:
     return Condition(VALIDATED, Status.TRUE, VALIDATED, not_followed(pool.not_acted_on))
 
 
-def _with_ready(*dependents: Condition) -> tuple[Condition, ...]:
+def with_ready(*dependents: Condition) -> tuple[Condition, ...]:
     """Return the conditions with `Ready`, which is what all of them come to."""
     unhealthy = [c for c in dependents if c.status is not Status.TRUE]
     if not unhealthy:

@@ -1,4 +1,4 @@
-"""The status board: what every pool and node class should show, and what it shows already."""
+"""The status board: what every pool, node class and overlay should show, and what it shows already."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from treenail.domain.model.node_class_status import (
     NodeClassStatusSeen,
 )
 from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
+from treenail.domain.model.node_overlays import NodeOverlay
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import READY, Condition, Status, condition_of
 from treenail.domain.model.template_hash import own_stamps
+from treenail.domain.status.overlay_verdicts import OverlaysJudged, overlay_conditions
 from treenail.domain.status.readiness import (
     NodeClassChecked,
     invalid,
@@ -28,12 +30,12 @@ from treenail.domain.status.readiness import (
 )
 from treenail.domain.status.registration_health import REGISTRATION_HEALTHY, RegistrationHealth
 
-_SHOW_CONDITIONS: Final = frozenset({Kind.NODE_POOL, Kind.NODE_CLASS})
+_SHOW_CONDITIONS: Final = frozenset({Kind.NODE_POOL, Kind.NODE_CLASS, Kind.NODE_OVERLAY})
 
 _Name: TypeAlias = tuple[str, str]
 _Asked: TypeAlias = tuple[NodeClassRef, Kubelet]
 # What the conditions are about: a new object of the name, or other content, wants them written anew.
-_Subject: TypeAlias = NodePool | NodeClass | str
+_Subject: TypeAlias = NodePool | NodeClass | NodeOverlay | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ class _Shown:
         """The conditions that say why the object is not ready, of one that is understood."""
         if isinstance(self.subject, str):
             return ()
+        if isinstance(self.subject, NodeOverlay):
+            return tuple(c for c in self.conditions if c.type == VALIDATED and c.status is Status.FALSE)
         parts = [c for c in self.conditions if c.type not in (VALIDATED, READY, REGISTRATION_HEALTHY)]
         failed = tuple(c for c in parts if c.status is Status.FALSE)
         ready = condition_of(self.conditions, READY)
@@ -101,7 +105,7 @@ class Showing:
 
 
 class StatusBoard:
-    """Keeps what is known of pools and node classes, and which conditions were written. Mutable.
+    """Keeps what is known of pools, node classes and overlays, and which conditions were written. Mutable.
 
     What is to be written depends on nothing but what they say and what the cloud says: a status that is
     written does not lead to another.
@@ -118,6 +122,8 @@ class StatusBoard:
         # What was to be shown and could not be written: people were told of it, the object does not show it.
         self._unwritten: dict[_Name, None] = {}
         self._health = RegistrationHealth()
+        self._overlays: dict[str, NodeOverlay] = {}
+        self._judged = OverlaysJudged(overlays=(), conflicts=())
 
     # --- facts
 
@@ -128,11 +134,13 @@ class StatusBoard:
             if name not in classes or not says_the_same(classes[name], known):
                 self._unlearn(known.ref)
                 self._begin_anew(pool for pool in seen.pools if pool.node_class == known.ref)
-        self._begin_anew(pool for pool in seen.pools if not says_the_same(pool, self._pools.get(pool.name)))
+        self._begin_anew(pool for pool in seen.pools if _differs(pool, self._pools.get(pool.name)))
         self._pools = {pool.name: pool for pool in seen.pools}
         self._health.keep(self._pools)
         self._classes = classes
+        self._overlays = {overlay.name: overlay for overlay in seen.overlays}
         there = {name for name, _ in self._known()} | self._aside.keys()
+        there |= {(Kind.NODE_OVERLAY.value, name) for name in self._overlays}
         self._shown = {name: shown for name, shown in self._shown.items() if name in there}
         self._unwritten = {name: None for name in self._unwritten if name in there}
 
@@ -143,6 +151,11 @@ class StatusBoard:
     def register(self, pool: str, failure: Cause | None) -> bool:
         """Take in that a node of a pool registered, or why it never came; return whether that is news."""
         return pool in self._pools and self._health.note(pool, failure)
+
+    def judge(self, judged: OverlaysJudged) -> bool:
+        """Take in where node overlays conflict; return whether that is news."""
+        known, self._judged = self._judged, judged
+        return known != judged
 
     def _unlearn(self, ref: NodeClassRef) -> None:
         for known in (self._checks, self._asked):
@@ -240,7 +253,9 @@ class StatusBoard:
         return not self._unwritten and all(
             self._shown.get(_name(about)) == shown
             and all(c.status is Status.TRUE for c in shown.conditions if c.type != REGISTRATION_HEALTHY)
-            for _, about, shown in self._all()
+            for kind, about, shown in self._all()
+            # Looking at the cloud again helps no overlay.
+            if kind is not Kind.NODE_OVERLAY
         )
 
     def _all(self) -> Iterator[tuple[Kind, ObjectRef, _Shown]]:
@@ -266,6 +281,18 @@ class StatusBoard:
                 meaning = replace(self._node_class_statuses[thing.ref].meaning, generation=thing.generation)
                 yield Kind.NODE_CLASS, about, _Shown(subject, conditions, meaning, stamps)
 
+        yield from self._of_overlays()
+
+    def _of_overlays(self) -> Iterator[tuple[Kind, ObjectRef, _Shown]]:
+        for overlay in sorted(self._judged.overlays, key=lambda one: one.name):
+            kind = Kind.NODE_OVERLAY
+            # It may have changed since.
+            if self._overlays.get(overlay.name) != overlay or (kind.value, overlay.name) in self._aside:
+                continue
+            about = ObjectRef(kind=kind.value, name=overlay.name, uid=overlay.uid)
+            conditions = overlay_conditions(overlay, self._judged.conflicts)
+            yield kind, about, _Shown(replace(overlay, resource_version=0), conditions)
+
     def _known(self) -> Iterator[tuple[_Name, NodePool | NodeClass]]:
         for _, node_class in sorted(self._classes.items()):
             # The status of a node class within a Provisioner is shown by the pool.
@@ -288,6 +315,11 @@ class StatusBoard:
             aside=self._aside.get((ref.kind, ref.name)),
             checked=self._checks.get((ref, kubelet)) if kubelet is not None else None,
         )
+
+
+def _differs(pool: NodePool, known: NodePool | None) -> bool:
+    """Return whether a pool says something else of its nodes than before: what they cost does not matter."""
+    return known is None or not says_the_same(replace(pool, overlays=known.overlays), known)
 
 
 def _name(about: ObjectRef) -> _Name:

@@ -59,6 +59,7 @@ class Knowing(Stage):
             recorder=self.recorder,
             pool_usage_reporter=Probe(),
             drift_inspector=Probe(),
+            overlay_inspector=Probe(),
             event_publisher=self.event_publisher,
             disruptor=lambda _: self.disruptor,
             consolidator=self.consolidator,

@@ -24,6 +24,7 @@ from treenail.actors.node_class_controller import NodeClassController
 from treenail.actors.node_lifecycle import NodeLifecycle
 from treenail.actors.node_pool_selector import NodePoolSelector
 from treenail.actors.node_repairer import NodeRepairer
+from treenail.actors.overlay_inspector import OverlayInspector
 from treenail.actors.packer import Packer
 from treenail.actors.pod_event_recorder import PodEventRecorder
 from treenail.actors.pod_watcher import PodWatcher
@@ -51,6 +52,7 @@ ACTORS: tuple[type[DomainActor[Any]], ...] = (
     NodeLifecycle,
     EarlyBinder,
     DriftInspector,
+    OverlayInspector,
     InstanceTagger,
     InterruptionListener,
     StatusPoller,
@@ -69,6 +71,7 @@ ROLES = {
     "reporter": "StatusReporter",
     "node_class_controller": "NodeClassController",
     "drift_inspector": "DriftInspector",
+    "overlay_inspector": "OverlayInspector",
     "node_repairer": "NodeRepairer",
     "pool_usage_reporter": "PoolUsageReporter",
     "event_publisher": "EventPublisher",

@@ -104,6 +104,15 @@ def deployment(
     }
 
 
+def node_overlay(name: str = "own", *requirements: Mapping[str, object], **spec: Any) -> Manifest:
+    return {
+        "apiVersion": "karpenter.sh/v1alpha1",
+        "kind": "NodeOverlay",
+        "metadata": {"name": name},
+        "spec": {"requirements": list(requirements), **spec},
+    }
+
+
 def changed(manifest: Manifest, path: str, value: object) -> Manifest:
     """Return a copy in which the field at `path` ("spec.taints.0.effect") says `value`."""
     copy: Manifest = json.loads(json.dumps(manifest))

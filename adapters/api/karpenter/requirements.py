@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, Protocol, TypeAlias
 
 from msgspec import Meta
 
 from treenail.adapters.api.diagnosis import under
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.interning import interned, interned_all
-from treenail.adapters.api.karpenter.restrictions import check_allowed
+from treenail.adapters.api.karpenter.restrictions import check_allowed, check_allowed_in_overlay
 from treenail.adapters.api.model import StrictModel
 from treenail.adapters.api.names import check_key, check_labels, check_value
 from treenail.adapters.api.selectors import check_bound
@@ -50,6 +50,17 @@ class BetaRequirementModel(OldRequirementModel, kw_only=True):
     min_values: MinValues | None = None
 
 
+class WrittenRequirement(Protocol):
+    """What the requirements of all kinds say."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def operator(self) -> str: ...
+    @property
+    def values(self) -> tuple[str, ...]: ...
+
+
 AnyRequirement: TypeAlias = RequirementModel | BetaRequirementModel | OldRequirementModel
 
 
@@ -67,11 +78,27 @@ def of_pool(models: Sequence[AnyRequirement], at: str, generation: Generation) -
     Raises:
         FieldError: one breaks a rule of the API, or asks for a label that is restricted.
     """
+    return _checked(models, at, lambda key, path: check_allowed(key, path, generation))
+
+
+def of_overlay(models: Sequence[WrittenRequirement], at: str) -> Read:
+    """Return the requirements of a node overlay at the path `at`: as a v1 pool's, which it may name besides.
+
+    Raises:
+        FieldError: one breaks a rule of the API, or asks for a label that is restricted.
+    """
+    for n, model in enumerate(models):
+        if Operator(model.operator) is Operator.NOT_IN and not model.values:
+            raise FieldError(f"{at}[{n}].values", "NotIn needs at least one value")
+    return _checked(models, at, check_allowed_in_overlay)
+
+
+def _checked(models: Sequence[WrittenRequirement], at: str, check: Callable[[str, str], None]) -> Read:
     not_acted_on: list[str] = []
     for n, model in enumerate(models):
         path = f"{at}[{n}]"
         check_key(model.key, f"{path}.key")
-        check_allowed(model.key, f"{path}.key", generation)
+        check(model.key, f"{path}.key")
         _check_values(model, path)
         if model.values and Operator(model.operator) in _WITHOUT_VALUES:
             not_acted_on.append(f"{path}.values")
@@ -103,7 +130,7 @@ def check_pool_labels(own: dict[str, str], at: str, generation: Generation) -> N
         check_allowed(key, under(at, key), generation)
 
 
-def _conjunction(models: Sequence[AnyRequirement]) -> Requirements:
+def _conjunction(models: Sequence[WrittenRequirement]) -> Requirements:
     return Requirements(
         Requirement.of(
             interned(labels.normalized(m.key)),
@@ -115,11 +142,11 @@ def _conjunction(models: Sequence[AnyRequirement]) -> Requirements:
     )
 
 
-def _least(model: AnyRequirement) -> int | None:
+def _least(model: WrittenRequirement) -> int | None:
     return model.min_values if isinstance(model, RequirementModel | BetaRequirementModel) else None
 
 
-def _check_values(model: AnyRequirement, at: str) -> None:
+def _check_values(model: WrittenRequirement, at: str) -> None:
     operator = Operator(model.operator)
     if operator is Operator.IN:
         _check_listed(model, at)
@@ -134,7 +161,7 @@ def _check_label_values(values: Sequence[str], at: str) -> None:
         check_value(value, f"{at}.values[{n}]")
 
 
-def _check_listed(model: AnyRequirement, at: str) -> None:
+def _check_listed(model: WrittenRequirement, at: str) -> None:
     if not model.values:
         raise FieldError(f"{at}.values", "In needs at least one value")
     least = _least(model)

@@ -48,6 +48,12 @@ def check_allowed(key: str, at: str, generation: Generation) -> None:
         raise FieldError(at, f"{quoted(key)} is restricted: labels of {domain} are not for users")
 
 
+def check_allowed_in_overlay(key: str, at: str) -> None:
+    """Raise FieldError if a node overlay may not use the label `key` at the path `at`."""
+    if labels.normalized(key) != labels.NODEPOOL:
+        check_allowed(key, at, Generation.V1)
+
+
 def _within(domain: str, of: str) -> bool:
     return domain == of or domain.endswith("." + of)
 

@@ -13,12 +13,14 @@ from treenail.adapters.api.schema.kinds.ec2_node_classes import EC2_NODE_CLASSES
 from treenail.adapters.api.schema.kinds.kwok_node_classes import KWOK_NODE_CLASSES
 from treenail.adapters.api.schema.kinds.machines import MACHINES
 from treenail.adapters.api.schema.kinds.node_claims import NODE_CLAIMS
+from treenail.adapters.api.schema.kinds.node_overlays import NODE_OVERLAYS
 from treenail.adapters.api.schema.kinds.node_pools import NODE_POOLS
 from treenail.adapters.api.schema.kinds.provisioners import PROVISIONERS
 
 DEFINITIONS: Final[tuple[Definition, ...]] = (
     NODE_POOLS,
     NODE_CLAIMS,
+    NODE_OVERLAYS,
     EC2_NODE_CLASSES,
     PROVISIONERS,
     MACHINES,

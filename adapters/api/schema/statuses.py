@@ -13,7 +13,7 @@ Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
 
 class PoolConditionModel(ConditionModel, kw_only=True):
-    """A condition of a pool or a node class."""
+    """A condition of a pool, a node class or a node overlay."""
 
     observed_generation: int = 0
 
@@ -31,6 +31,12 @@ class NodePoolStatusModel(StrictModel):
     nodes: Count = 0
     resources: PlainQuantities = field(default_factory=dict)
     node_class_observed_generation: int = 0
+
+
+class NodeOverlayStatusModel(StrictModel):
+    """What there is of a NodeOverlay."""
+
+    conditions: tuple[PoolConditionModel, ...] = ()
 
 
 class ProvisionerStatusModel(StrictModel):

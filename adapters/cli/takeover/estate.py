@@ -31,6 +31,7 @@ _OURS: Final[tuple[_Kind, ...]] = (
     (("karpenter.sh/v1alpha5",), "Provisioner", "provisioners"),
     (("karpenter.sh/v1", "karpenter.sh/v1beta1"), "NodeClaim", "nodeclaims"),
     (("karpenter.sh/v1alpha5",), "Machine", "machines"),
+    (("karpenter.sh/v1alpha1",), "NodeOverlay", "nodeoverlays"),
 )
 WEBHOOKS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 _KUBERNETES: Final[tuple[_Kind, ...]] = (
@@ -43,7 +44,6 @@ _KUBERNETES: Final[tuple[_Kind, ...]] = (
 )
 GROUPS: Final = frozenset({"karpenter.sh", "karpenter.k8s.aws"})
 _UNKNOWN: Final[tuple[_Kind, ...]] = (
-    (("karpenter.sh/v1alpha1",), "NodeOverlay", "nodeoverlays"),
     (("autoscaling.x-k8s.io/v1beta1", "autoscaling.x-k8s.io/v1alpha1"), "CapacityBuffer", "capacitybuffers"),
 )
 NOT_SUPPORTED: Final = frozenset(kind for _, kind, _ in _UNKNOWN)

@@ -125,8 +125,8 @@ def fleet_call(
 
     `subnets` are all that could have been chosen.
 
-    EC2 itself goes by the public prices. Where by one's own `prices` another type may cost the least, the
-    call says in which order they are wanted.
+    EC2 itself goes by the public prices. Where the request is ranked, or by one's own `prices` another
+    type may cost the least, the call says in which order they are wanted.
 
     Raises:
         InvalidError: it would have more tags than EC2 takes.
@@ -183,7 +183,8 @@ def _ranks(
 ) -> Mapping[Override, float]:
     """Return 0 for the cheapest, 1 for what costs more and so on; nothing where EC2 finds it by itself."""
     overrides = [choice.override for choice in chosen]
-    if not prices.reorder((one.instance_type for one in overrides), request.capacity_type):
+    names = (one.instance_type for one in overrides)
+    if not request.ranked and not prices.reorder(names, request.capacity_type):
         return {}
     order = {price: float(rank) for rank, price in enumerate(sorted({one.price for one in overrides}))}
     return {one: order[one.price] for one in overrides}

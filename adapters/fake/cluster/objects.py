@@ -10,6 +10,7 @@ from treenail.adapters.api.workloads import ApiObject, Deployment, PriorityClass
 from treenail.domain.cluster.cluster_facts import DaemonSet, Kind
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.node_overlays import NodeOverlay
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
@@ -31,6 +32,7 @@ KIND_OF: Final[Mapping[type, str]] = {
         PersistentVolumeClaim,
         CSINode,
         NodeClass,
+        NodeOverlay,
         NodePool,
         DaemonSet,
         NodeClaim,
@@ -55,6 +57,7 @@ NAMESPACED: Final = (
 _RANKS: Final = {kind: number for number, kind in enumerate(KIND_OF)}
 # What is watched, in the order of a list: what others refer to comes before them.
 WATCHED: Final = (
+    Kind.NODE_OVERLAY,
     Kind.NODE_POOL,
     Kind.NODE_CLASS,
     Kind.DAEMON_SET,

@@ -22,6 +22,7 @@ class ClusterSettings:
     `pod_writes` is how many pods of ReplicaSets and StatefulSets the controller manager makes in a second, in
     batches of 1, 2, 4...; as many as are wanted at once where it is None.
     `tells_workloads`: watches may tell of workloads.
+    `device_plugins`: nodes have the extended resources that NodeOverlays say.
     `fill_nodes`: the scheduler prefers the fullest node, instead of the emptiest.
     """
 
@@ -41,6 +42,7 @@ class ClusterSettings:
     fill_nodes: bool = False
     pod_writes: float | None = None
     tells_workloads: bool = True
+    device_plugins: bool = True
     system_daemons: tuple[DaemonSet, ...] = ()
 
 

@@ -32,12 +32,12 @@ class _Shown:
 
 
 class Statuses:
-    """The conditions of pools and node classes, what these mean and those have, and finalizers."""
+    """The conditions of pools, node classes and overlays, what these mean and those have, and finalizers."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._shown: defaultdict[Address, _Shown] = defaultdict(_Shown)
-        store.listen(self._forget, "NodePool", "NodeClass")
+        store.listen(self._forget, "NodePool", "NodeClass", "NodeOverlay")
 
     def set_conditions(
         self,

@@ -275,6 +275,10 @@ class FakeEC2:
         """
         return self._sizes.of(self._machine(instance.id))
 
+    def sold(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
+        """Return what `instance_types` does, for those who see all of this EC2 and ask it nothing."""
+        return self._region.assortment(node_class, kubelet).launchable
+
     def node_name(self, instance: Instance) -> str:
         """Return the private DNS name of an instance, by which its node goes.
 

@@ -152,7 +152,8 @@ class Fleets:
                 f"in your requested Availability Zone ({zone})."
             )
             return FleetError("InvalidFleetConfiguration", why, name, zone)
-        return Option(offering.price, name, zone, self._region.market.depth(name, zone))
+        price = override.price if request.ranked else offering.price
+        return Option(price, name, zone, self._region.market.depth(name, zone))
 
     def _run_short(self, options: list[Option], capacity_type: str) -> None:
         """By bad luck, have a pool run out that would have been taken from."""
@@ -219,7 +220,7 @@ class Fleets:
             state=InstanceState.PENDING,
             launched_at=self._region.agenda.now(),
             image_id=image.id,
-            price=option.price,
+            price=offering.price,
             tags={**request.tags, _FLEET_TAG: fleet_id},
             capacity=with_adapters(instance_type.capacity, efa=request.has_efa),
             allocatable=with_adapters(instance_type.allocatable, efa=request.has_efa),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -71,32 +72,26 @@ class Finishing:
         if key not in self._known:
             self._known[key] = self._claim(option, able.nonzero()[0])
         known = self._known[key]
-        return PlannedClaim(
-            pool=known.pool,
-            pods=(),
-            requirements=known.requirements,
-            instance_types=known.instance_types,
-            requests=self._requested(parts, known.requests),
-            largest=known.largest,
-            price=known.price,
-            surcharge=known.surcharge,
-        )
+        return replace(known, requests=self._requested(parts, known.requests))
 
     def _claim(self, option: NodeOption, rows: Indices) -> PlannedClaim:
         """Return a claim for any load that these types hold; its requests are those of daemons."""
         table = option.template.table
         types = option.types[rows]
+        listed_types = [table.types[t] for t in types]
         names, capacities = table.capacities
         largest = zip(names, np.maximum.reduce(capacities[types]).tolist(), strict=True)
         return PlannedClaim(
             pool=option.template.offer.pool.name,
             pods=(),
             requirements=_narrowed(option, types),
-            instance_types=tuple(table.types[t].name for t in types),
+            instance_types=tuple(one.name for one in listed_types),
             requests=self._daemons(option, types),
             largest=Resources({name: int(amount) for name, amount in largest if amount}),
             price=float(option.prices[rows[0]]),
             surcharge=option.template.surcharge,
+            price_overlaid=any(offering.overlay for one in listed_types for offering in one.offerings),
+            capacity_overlaid=any(one.overlays for one in listed_types),
         )
 
     def _daemons(self, option: NodeOption, types: Indices) -> Resources:

@@ -13,6 +13,7 @@ from tests.adapters.kubernetes.scripted import ScriptedServer
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.pace import Pace
 from treenail.adapters.kubernetes.reader import KubernetesReader
+from treenail.adapters.kubernetes.resources import watched
 from treenail.domain.cluster.cluster_facts import (
     ClusterFact,
     ObjectGone,
@@ -84,6 +85,7 @@ class Rig:
         uniform: Callable[[float, float], float] = middle,
         *,
         workloads: bool = True,
+        overlays: bool = False,
     ) -> None:
         self.server = ScriptedServer()
         self.heard = Heard()
@@ -92,7 +94,7 @@ class Rig:
         self._pace = pace
         self._congested = congested
         self._uniform = uniform
-        self._workloads = workloads
+        self._watched = watched(workloads=workloads, gates={"NodeOverlay": overlays})
 
     def __enter__(self) -> Self:
         self.server.__enter__()
@@ -104,7 +106,7 @@ class Rig:
             log=self._note,
             uniform=self._uniform,
             pace=self._pace,
-            workloads=self._workloads,
+            watched=self._watched,
         )
         return self
 

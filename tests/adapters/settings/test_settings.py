@@ -180,14 +180,14 @@ def test_settings_of_karpenters_that_change_nothing_are_warned_about_unless_they
     assert read_settings(usual, {}).warnings == ()
 
     unusual = read_settings(
-        {**usual, "MEMORY_LIMIT": "1", "FEATURE_GATES": "NodeRepair=true,NodeOverlay=true"}, {}
+        {**usual, "MEMORY_LIMIT": "1", "FEATURE_GATES": "NodeRepair=true,StaticCapacity=true"}, {}
     )
 
     assert unusual.warnings == (
         "MEMORY_LIMIT is set to '1', which changes nothing here",
-        "FEATURE_GATES sets NodeOverlay to true, which changes nothing here",
+        "FEATURE_GATES sets StaticCapacity to true, which changes nothing here",
     )
-    assert unusual.feature_gates == {**GATES, "NodeRepair": True, "NodeOverlay": True}
+    assert unusual.feature_gates == {**GATES, "NodeRepair": True, "StaticCapacity": True}
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,12 @@ def allowed(generation: Generation) -> tuple[Rule, ...]:
     return tuple(Rule(expression, message) for expression, message in _of(generation, "self"))
 
 
+def allowed_in_overlay() -> tuple[Rule, ...]:
+    """Return the rules for a key that a node overlay uses, which is `self`."""
+    free = f"self == {cel.text(labels.NODEPOOL)}"
+    return tuple(Rule(f"{free} || ({one.expression})", one.message) for one in allowed(Generation.V1))
+
+
 def own_labels(path: str, generation: Generation) -> Constraints:
     """Return the rules for the labels at `path` that a pool of `generation` gives its nodes."""
     return {

@@ -13,7 +13,7 @@ from treenail.adapters.api.schema.rules.forms import (
     VALUE_OR_NUMBER,
     WHOLE_NUMBER,
 )
-from treenail.adapters.api.schema.rules.label_keys import allowed
+from treenail.adapters.api.schema.rules.label_keys import allowed, allowed_in_overlay
 from treenail.domain.model import labels
 from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.requirements import Operator
@@ -34,6 +34,12 @@ def of_pool(path: str, generation: Generation) -> Constraints:
     if generation is not Generation.V1ALPHA5:
         rules.append(_min_values())
     return _of(path, rules) | {f"{path}[].key": Constraint(allowed(generation), KEYS.keywords)}
+
+
+def of_overlay(path: str) -> Constraints:
+    """Return the rules for the requirements at `path` of a node overlay, which may name pools as well."""
+    rules = [_bound(negative=False), _unsigned(), _listed(), _excluded(), _capacity_type()]
+    return _of(path, rules) | {f"{path}[].key": Constraint(allowed_in_overlay(), KEYS.keywords)}
 
 
 def of_claim(path: str) -> Constraints:
@@ -75,6 +81,11 @@ def _unsigned() -> Rule:
 
 def _listed() -> Rule:
     return Rule(f"self.operator != 'In' || {cel.given('values')}", "In needs at least one value", "values")
+
+
+def _excluded() -> Rule:
+    given = cel.given("values")
+    return Rule(f"self.operator != 'NotIn' || {given}", "NotIn needs at least one value", "values")
 
 
 def _min_values() -> Rule:

@@ -1,4 +1,4 @@
-"""Texts of pools and claims, of both generations."""
+"""Texts of pools, claims and node overlays, of both generations."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from treenail.adapters.api.karpenter.v1_node_pool import (
     NodeTemplateModel,
     NodeTemplateSpecModel,
 )
+from treenail.adapters.api.karpenter.v1alpha1_node_overlay import NodeOverlayModel, NodeOverlaySpecModel
 from treenail.adapters.api.karpenter.v1alpha5_machine import (
     MachineConditionModel,
     MachineModel,
@@ -43,6 +44,24 @@ _GRACE: Final = (
 )
 
 POOLS_AND_CLAIMS: Final[Texts] = {
+    NodeOverlayModel: {
+        "": "What instance types cost you, and what extended resources their nodes will have.",
+        "spec": "What is said of which instance types.",
+    },
+    NodeOverlaySpecModel: {
+        "": "What is said of which instance types.",
+        "requirements": (
+            "Which instance types, zones and ways to buy it is about, by well-known labels and by those that"
+            " pools give their nodes. Without any it is about all."
+        ),
+        "price": "The price in US dollars per hour, in place of the published one.",
+        "priceAdjustment": "What is added to the price, in US dollars per hour or per cent; never below 0.",
+        "capacity": (
+            "Extended resources that nodes will have. Something else must offer them there, such as a device"
+            " plugin."
+        ),
+        "weight": "Which overlay counts where several are: that with the larger weight. None counts as 0.",
+    },
     NodePoolModel: {
         "": "A pool of nodes that may be bought for pods that fit nowhere.",
         "spec": "What is wanted.",

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from treenail.adapters.api.karpenter.references import NodeClassRefModel, ProviderRefModel
 from treenail.adapters.api.karpenter.requirements import OldRequirementModel, RequirementModel
+from treenail.adapters.api.karpenter.v1alpha1_node_overlay import OverlayRequirementModel
 from treenail.adapters.api.kubelet import KubeletModel, OldKubeletModel
 from treenail.adapters.api.metadata import ConditionModel, TemplateMetadata
 from treenail.adapters.api.selectors import StrictTaintModel, TaintModel
@@ -36,6 +37,7 @@ SHARED: Final[Texts] = {
         "minValues": "How many different values instance types must leave to choose from at least.",
     },
     OldRequirementModel: _REQUIREMENT,
+    OverlayRequirementModel: _REQUIREMENT,
     TaintModel: {
         "key": "The taint's key.",
         "value": "The taint's value.",

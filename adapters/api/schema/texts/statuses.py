@@ -21,6 +21,7 @@ STATUSES: Final[Texts] = {
         "resources": "What the pool's nodes together have.",
         "nodeClassObservedGeneration": "The generation of the node class that the conditions tell of.",
     },
+    models.NodeOverlayStatusModel: {"conditions": _CONDITIONS},
     models.ProvisionerStatusModel: {
         "conditions": _CONDITIONS,
         "resources": "What the pool's nodes together have.",

@@ -9,6 +9,7 @@ from tests.adapters.api.schema.refused_claims import REFUSED_CLAIMS
 from tests.adapters.api.schema.refused_classes import REFUSED_CLASSES
 from tests.adapters.api.schema.refused_disruption import REFUSED_DISRUPTION
 from tests.adapters.api.schema.refused_old import REFUSED_OLD
+from tests.adapters.api.schema.refused_overlays import REFUSED_OVERLAYS
 from tests.adapters.api.schema.refused_pools import REFUSED_POOLS
 from tests.adapters.api.schema.trees import Refused
 
@@ -19,4 +20,5 @@ REFUSED: Final[dict[str, Refused]] = {
     **REFUSED_CLASSES,
     **REFUSED_BETA,
     **REFUSED_OLD,
+    **REFUSED_OVERLAYS,
 }

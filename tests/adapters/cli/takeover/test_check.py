@@ -122,7 +122,7 @@ def test_the_chart_has_each_value_that_is_named() -> None:
 
 
 def test_feature_gates_are_told_one_by_one(tmp_path: Path) -> None:
-    gates = "NodeRepair=true,ReservedCapacity=true,NodeOverlay=true,Antigravity=true"
+    gates = "NodeRepair=true,NodeOverlay=true,ReservedCapacity=true,StaticCapacity=true,Antigravity=true"
 
     told = found(tmp_path, deployment(env={"FEATURE_GATES": gates}))
 
@@ -130,7 +130,8 @@ def test_feature_gates_are_told_one_by_one(tmp_path: Path) -> None:
     assert verdicts == {
         "NodeRepair=true": "same",
         "ReservedCapacity=true": "same",
-        "NodeOverlay=true": "not supported",
+        "NodeOverlay=true": "same",
+        "StaticCapacity=true": "not supported",
         "Antigravity=true": "no effect",
     }
 
@@ -243,13 +244,31 @@ def test_what_is_not_understood_names_the_field_and_is_in_the_way(tmp_path: Path
 
 def test_what_is_not_acted_on_is_told_and_not_in_the_way(tmp_path: Path) -> None:
     disruption = {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "1m"}
-    overlay = {"apiVersion": "karpenter.sh/v1alpha1", "kind": "NodeOverlay", "metadata": {"name": "o"}}
+    buffer = {
+        "apiVersion": "autoscaling.x-k8s.io/v1beta1",
+        "kind": "CapacityBuffer",
+        "metadata": {"name": "o"},
+    }
 
-    told = found(tmp_path, pool(disruption=disruption), node_class(), overlay)
+    told = found(tmp_path, pool(disruption=disruption), node_class(), buffer)
 
     why = "acted on only with CONSOLIDATION=on: spec.disruption.consolidationPolicy"
     assert told["NodePool default"] == ("not supported", why)
-    assert told["NodeOverlay o"][0] == "not supported"
+    assert told["CapacityBuffer o"][0] == "not supported"
+
+
+def test_a_node_overlay_that_is_understood_is_not_in_the_way(tmp_path: Path) -> None:
+    overlay = {
+        "apiVersion": "karpenter.sh/v1alpha1",
+        "kind": "NodeOverlay",
+        "metadata": {"name": "o"},
+        "spec": {"requirements": [], "price": "1"},
+    }
+
+    told = found(tmp_path, pool(), node_class(), overlay)
+
+    assert told.get("NodeOverlay o", ("same", ""))[0] != "not supported"
+    assert not any(verdict == "not understood" for verdict, _ in told.values())
 
 
 def test_nodes_without_a_claim_are_left_alone(tmp_path: Path) -> None:
