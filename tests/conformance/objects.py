@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tests.scenarios.manifests import Manifest
+from tests.scenarios.manifests import node_class as plain_node_class
 from treenail.domain.model import labels
 
 # What cases call the labels that they speak of most.
@@ -119,6 +120,18 @@ def pool(
     if limits is not None:
         spec["limits"] = dict(limits)
     return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": name}, "spec": spec}
+
+
+def ec2(name: str = "default", **spec: Any) -> Manifest:
+    """Return a node class; its image is AL2023's, unless `amiSelectorTerms` say else."""
+    made = plain_node_class(name)
+    made["spec"] |= spec
+    return made
+
+
+def alias(of: str) -> list[dict[str, str]]:
+    """Return the selector of an image by its alias."""
+    return [{"alias": of}]
 
 
 def spread(

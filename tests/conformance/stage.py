@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
+from tests.adapters.ec2.launch.orders import FACTS
 from tests.builders import DEFAULT_CLASS
 from tests.conformance.instance_types import SIX, OwnCatalogue, Size
 from tests.scenarios.manifests import Manifest, node_class, text
 from treenail.actors.system import SystemSettings
+from treenail.adapters.ec2.launch.template import Build, Template, template_of
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Settings
@@ -124,6 +127,20 @@ class Stage:
         catalogue = self.rehearsal.catalogue
         made = catalogue.instance_types(NodeClass(ref=DEFAULT_CLASS), Kubelet())
         return {one.name: one for one in made}
+
+    def template(self, request: FleetRequest | None = None, *, max_pods: int = 29) -> Template:
+        """Return the launch template of a request, or of the last one."""
+        return template_of(
+            request or self.requests[-1],
+            FACTS,
+            security_groups=("sg-1",),
+            instance_profile="nodes",
+            build=Build(max_pods=max_pods, efa=2 if (request or self.requests[-1]).efa else 0),
+        )
+
+    def user_data(self) -> str:
+        """Return what the last node was told when it booted."""
+        return base64.b64decode(self.template().data["UserData"]).decode()
 
     def pod(self, name: str) -> Pod:
         """Return the pod of a name, or the one whose name begins with it (one of a Deployment)."""

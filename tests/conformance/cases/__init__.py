@@ -12,6 +12,7 @@ from tests.conformance.cases import (
     giving_back,
     in_flight,
     instance_types_for_pods,
+    launch_templates,
     leaving,
     node_labels,
     provisioning,
@@ -33,4 +34,5 @@ CASES: Final[tuple[Case, ...]] = (
     *giving_back.CASES,
     *consolidation.CASES,
     *leaving.CASES,
+    *launch_templates.CASES,
 )
