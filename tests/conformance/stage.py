@@ -16,7 +16,7 @@ from treenail.adapters.ec2.launch.template import Build, Template, template_of
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Settings
-from treenail.domain.model.fleets import FleetRequest
+from treenail.domain.model.fleets import FleetRequest, Instance
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import Kubelet, NodeClass
 from treenail.domain.model.nodes import Node, NodeClaim
@@ -167,6 +167,11 @@ class Stage:
         """Return the claim of the node that a pod is on."""
         node = self.node_of(pod)
         return next(claim for claim in self.rehearsal.claims() if claim.node_name == node.name)
+
+    def instance_of(self, pod: Pod) -> Instance:
+        """Return the instance of the node that a pod is on."""
+        wanted = self.claim_of(pod).instance_id
+        return next(r.instance for r in self.rehearsal.ec2.live() if r.instance.id == wanted)
 
     def why(self, pod: Pod) -> str:
         """Return what the events say of a pod."""

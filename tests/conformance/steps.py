@@ -15,7 +15,9 @@ import yaml
 from tests.conformance.objects import key_of, needs, taints
 from tests.conformance.stage import Stage, Step
 from tests.conformance.volumes import csi_node
-from treenail.adapters.fake.ec2 import Shortfall
+from treenail.adapters.fake.ec2 import EC2Faults, Shortfall, Spell
+from treenail.adapters.fake.ec2.network import Subnet
+from treenail.adapters.fake.ec2.reservations import ReservedCapacity
 from treenail.domain.interruption.message_parsing import InterruptionKind
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.labels import CAPACITY_TYPE, ZONE
@@ -24,6 +26,8 @@ from treenail.domain.model.nodes import READY, Condition, Status, condition_of
 from treenail.domain.model.requirements import Operator, Requirement
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import Effect, Taint
+from treenail.domain.model.template_hash import NODEPOOL_HASH
+from treenail.domain.status.pool_usage import PoolUsage
 
 
 def on(name: str, /, more: Mapping[str, str | None] | None = None, **labels: str | None) -> Step:
@@ -143,17 +147,21 @@ def tainted(name: str, *texts: str) -> Step:
 
     def do(stage: Stage) -> None:
         node = stage.node_of(stage.pod(name))
-        more = tuple(Taint(one["key"], Effect(one["effect"]), one.get("value", "")) for one in taints(*texts))
-        stage.rehearsal.cluster.apply(replace(node, taints=(*node.taints, *more)))
+        stage.rehearsal.cluster.apply(replace(node, taints=(*node.taints, *_taints(*texts))))
 
     return do
 
 
-def untainted(name: str) -> Step:
-    """Take all taints off the node of a pod."""
+def _taints(*texts: str) -> tuple[Taint, ...]:
+    return tuple(Taint(one["key"], Effect(one["effect"]), one.get("value", "")) for one in taints(*texts))
+
+
+def untainted(name: str, *, but: str = "") -> Step:
+    """Take all taints off the node of a pod, and put one on."""
 
     def do(stage: Stage) -> None:
-        stage.rehearsal.cluster.apply(replace(stage.node_of(stage.pod(name)), taints=()))
+        left = _taints(*([but] if but else []))
+        stage.rehearsal.cluster.apply(replace(stage.node_of(stage.pod(name)), taints=left))
 
     return do
 
@@ -710,5 +718,155 @@ def templates(count: int) -> Step:
 
     def check(stage: Stage) -> None:
         assert len({stage.template(request).name for request in stage.requests}) == count
+
+    return check
+
+
+def run_out(instance_type: str, zone: str, way: str) -> Step:
+    """Let EC2 have no more of a type in a zone, spot or on demand."""
+
+    def do(stage: Stage) -> None:
+        stage.rehearsal.ec2.outside.run_out(instance_type, zone, way)
+
+    return do
+
+
+def reserve(name: str, instance_type: str, zone: str, count: int) -> Step:
+    """Add a capacity reservation with the tag purpose=test."""
+
+    def do(stage: Stage) -> None:
+        stage.rehearsal.ec2.reservations.add(
+            ReservedCapacity(
+                id=name, instance_type=instance_type, zone=zone, instances=count, tags={"purpose": "test"}
+            )
+        )
+
+    return do
+
+
+def reserved_in(name: str, count: int) -> Step:
+    """Expect that so many of the pods of a name are on reserved nodes."""
+
+    def check(stage: Stage) -> None:
+        ways = [stage.node_of(pod).labels[CAPACITY_TYPE] for pod in stage.pods(name)]
+        assert ways.count("reserved") == count, ways
+
+    return check
+
+
+def subnet(name: str, zone: str, cidr: str) -> Step:
+    """Add a subnet, known by its id alone."""
+
+    def do(stage: Stage) -> None:
+        stage.rehearsal.ec2.add_subnet(Subnet(id=name, zone=zone, cidr=cidr, tags={}))
+
+    return do
+
+
+def on_subnet(name: str, subnet_id: str) -> Step:
+    """Expect in which subnet the node of a pod is."""
+
+    def check(stage: Stage) -> None:
+        assert stage.instance_of(stage.pod(name)).subnet_id == subnet_id
+
+    return check
+
+
+def used_subnets(*ids: str) -> Step:
+    """Expect in which subnets all instances are."""
+
+    def check(stage: Stage) -> None:
+        assert {record.instance.subnet_id for record in stage.rehearsal.ec2.live()} == set(ids)
+
+    return check
+
+
+def tagged(name: str, key: str, wanted: str) -> Step:
+    """Expect a tag of the instance of a pod; "node" and "claim" stand for the names of these."""
+
+    def check(stage: Stage) -> None:
+        pod = stage.pod(name)
+        known = {"node": stage.node_of(pod).name, "claim": stage.claim_of(pod).name}
+        assert stage.instance_of(pod).tags.get(key) == known.get(wanted, wanted)
+
+    return check
+
+
+def instance_without_claim() -> Step:
+    """Launch an instance as the last one was, of which no claim knows."""
+
+    def do(stage: Stage) -> None:
+        stage.rehearsal.ec2.outside.launch(replace(stage.requests[-1], token="nobody", count=1))  # noqa: S106
+
+    return do
+
+
+def instances(count: int) -> Step:
+    """Expect how many instances live."""
+
+    def check(stage: Stage) -> None:
+        assert len(stage.rehearsal.ec2.live()) == count
+
+    return check
+
+
+def never_joins() -> Step:
+    """Let no kubelet of a new machine ever come up."""
+
+    def do(stage: Stage) -> None:
+        stage.rehearsal.ec2.faults = EC2Faults(never_joins=1.0)
+
+    return do
+
+
+def away(seconds: float) -> Step:
+    """Let EC2 answer nothing for so long."""
+
+    def do(stage: Stage) -> None:
+        stage.rehearsal.ec2_under(Spell.AWAY, seconds)
+
+    return do
+
+
+def _hash(stage: Stage, name: str) -> str:
+    return stage.rehearsal.cluster.annotations(ObjectRef("NodePool", name))[NODEPOOL_HASH]
+
+
+def hash_noted(name: str = "default") -> Step:
+    """Remember the hash that a pool is annotated with."""
+
+    def do(stage: Stage) -> None:
+        stage.noted[name, "hash"] = _hash(stage, name)
+
+    return do
+
+
+def hash_changes(name: str = "default") -> Step:
+    """Expect that a pool is annotated with another hash than was noted."""
+
+    def check(stage: Stage) -> None:
+        assert _hash(stage, name) != stage.noted[name, "hash"]
+
+    return check
+
+
+def hash_kept(name: str = "default") -> Step:
+    """Expect that a pool is annotated with the hash that was noted."""
+
+    def check(stage: Stage) -> None:
+        assert _hash(stage, name) == stage.noted[name, "hash"]
+
+    return check
+
+
+def usage(count: int, **amounts: str) -> Step:
+    """Expect how many nodes the status of the pool counts, and what of some resources these have."""
+
+    def check(stage: Stage) -> None:
+        shown = stage.rehearsal.cluster.usage(ObjectRef("NodePool", "default"))
+        there = shown or PoolUsage()
+        wanted = Resources.parse(amounts)
+        assert there.nodes == count
+        assert {name: there.resources.get(name, 0) for name in wanted} == dict(wanted)
 
     return check

@@ -8,6 +8,7 @@ from tests.conformance.case import Case
 from tests.conformance.cases import (
     affinity,
     choosing_types,
+    clouds,
     consolidation,
     giving_back,
     in_flight,
@@ -15,6 +16,7 @@ from tests.conformance.cases import (
     launch_templates,
     leaving,
     node_labels,
+    pools_and_claims,
     provisioning,
     relaxation,
     spreading,
@@ -35,4 +37,6 @@ CASES: Final[tuple[Case, ...]] = (
     *consolidation.CASES,
     *leaving.CASES,
     *launch_templates.CASES,
+    *clouds.CASES,
+    *pools_and_claims.CASES,
 )
