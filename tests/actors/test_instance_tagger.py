@@ -8,7 +8,7 @@ from tests.actors.troubles import Api, StubCloud
 from tests.actors.views import Views
 from tests.builders import claim_of, instance, node_class, node_of, node_pool, view
 from treenail.actors.instance_tagger import InstanceTagger
-from treenail.domain.lifecycle.tagging import TAGGED
+from treenail.domain.lifecycle.tagging import CLUSTER_TAGGED, TAGGED
 from treenail.domain.model import labels
 from treenail.domain.model.errors import InvalidError, UnavailableError
 
@@ -40,7 +40,10 @@ class Tagging(Stage):
 
     def tagged(self) -> list[str]:
         """Return the claims that say that their instance is tagged."""
-        return [c.name for c in self.api.claims() if c.annotations.get(TAGGED) == "true"]
+        said = {TAGGED, CLUSTER_TAGGED}
+        return [
+            c.name for c in self.api.claims() if {k for k in said if c.annotations.get(k) == "true"} == said
+        ]
 
     def tags(self, name: str) -> tuple[str, str]:
         """Return what an instance says it is, and whose."""

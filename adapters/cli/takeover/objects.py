@@ -11,14 +11,13 @@ from treenail.adapters.cli.takeover.estate import NOT_SUPPORTED, Estate
 from treenail.adapters.cli.takeover.findings import Finding, Verdict
 from treenail.domain.disruption.drift import Standard
 from treenail.domain.launch.launching import LaunchMark
+from treenail.domain.lifecycle.tagging import CLUSTER_TAGGED
 from treenail.domain.model import labels
 from treenail.domain.model.fleets import CLUSTER_TAG
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.not_acted_on import not_followed
 from treenail.domain.model.template_hash import HASH_VERSION, NODE_CLASS_HASH, NODEPOOL_HASH, version_of
 
-# Karpenter notes by this, from 1.0 on, that an instance bears the tag of its cluster.
-TAGGED: Final = "compatibility.karpenter.k8s.aws/cluster-name-tagged"
 _POOLS: Final = "pools and node classes"
 _NODES: Final = "claims and nodes"
 
@@ -75,7 +74,7 @@ def _of_claim(claim: NodeClaim, standard: Standard | None) -> tuple[Verdict, str
     if reason is not None and standard is not None:
         return Verdict.DRIFTS, f"{reason}: it is replaced, as by Karpenter"
     of_ec2 = claim.node_class.kind == "EC2NodeClass"
-    if of_ec2 and LaunchMark.of(claim) is None and TAGGED not in claim.annotations:
+    if of_ec2 and LaunchMark.of(claim) is None and CLUSTER_TAGGED not in claim.annotations:
         tag = f"aws ec2 create-tags --resources {claim.instance_id} --tags Key={CLUSTER_TAG},Value=CLUSTER"
         return Verdict.TO_DO, f"was launched before Karpenter 1.0, without the tag that it is found by: {tag}"
     return Verdict.ADOPTED, _hashes(claim)
