@@ -23,6 +23,7 @@ PATHS: Final = {
     ("policy/v1", "PodDisruptionBudget"): "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
     ("karpenter.sh/v1", "NodePool"): "/apis/karpenter.sh/v1/nodepools",
     ("karpenter.sh/v1", "NodeClaim"): "/apis/karpenter.sh/v1/nodeclaims",
+    ("karpenter.sh/v1alpha1", "NodeOverlay"): "/apis/karpenter.sh/v1alpha1/nodeoverlays",
     ("karpenter.sh/v1alpha5", "Provisioner"): "/apis/karpenter.sh/v1alpha5/provisioners",
     ("karpenter.sh/v1alpha5", "Machine"): "/apis/karpenter.sh/v1alpha5/machines",
     ("karpenter.k8s.aws/v1", "EC2NodeClass"): "/apis/karpenter.k8s.aws/v1/ec2nodeclasses",

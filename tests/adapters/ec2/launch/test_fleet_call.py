@@ -254,6 +254,13 @@ def test_where_ones_own_prices_make_another_the_cheapest_ec2_is_told_the_order(
     }
 
 
+def test_a_ranked_request_is_asked_in_the_order_of_its_prices_whatever_ones_own_are() -> None:
+    asked = call(request(capacity_type=labels.ON_DEMAND, overrides=PRICED, ranked=True))
+
+    assert ranks(asked) == {("m5.large", A): 0.0, ("m5.large", B): 0.0, ("c5.large", A): 1.0}
+    assert asked.parameters["OnDemandOptions"] == {"AllocationStrategy": "prioritized"}
+
+
 @pytest.mark.parametrize(
     "prices",
     [
