@@ -8,7 +8,7 @@ from tests.conformance.case import Case
 from tests.conformance.cases import CASES
 from tests.conformance.objects import pod, pool
 from tests.conformance.stage import USUAL
-from tests.conformance.steps import apart, asked_for, nodes, on, refused, split
+from tests.conformance.steps.placement import apart, asked_for, nodes, on, refused, split
 
 # None of this is so where p and q run on one node in z2, and another pod waits.
 WRONG = (

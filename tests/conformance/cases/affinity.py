@@ -6,17 +6,8 @@ from typing import Any, Final
 
 from tests.conformance.case import Case, Suite
 from tests.conformance.objects import pod, pods, pool, spread, term
-from tests.conformance.steps import (
-    alike,
-    apart,
-    nodes,
-    on,
-    refused,
-    split,
-    taints_of,
-    together,
-    waiting,
-)
+from tests.conformance.steps.objects_told import taints_of
+from tests.conformance.steps.placement import alike, apart, nodes, on, refused, split, together, waiting
 from tests.scenarios.manifests import Manifest
 
 case = Suite("controllers/provisioning/scheduling/topology_test.go").case

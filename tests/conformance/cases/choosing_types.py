@@ -9,18 +9,8 @@ from tests.conformance.case import Case, Suite
 from tests.conformance.instance_types import Size, assorted
 from tests.conformance.objects import pod, pods, pool
 from tests.conformance.stage import Setting
-from tests.conformance.steps import (
-    annotated,
-    apart,
-    asked_for,
-    cheapest,
-    claim_needs,
-    min_values,
-    nodes,
-    on,
-    refused,
-    together,
-)
+from tests.conformance.steps.objects_told import annotated, claim_needs, min_values
+from tests.conformance.steps.placement import apart, asked_for, cheapest, nodes, on, refused, together
 from treenail.domain.packing.problem import MinValuesPolicy, PackingSettings
 
 SUITE: Final = Suite(

@@ -8,27 +8,20 @@ from tests.conformance.case import Case, Given, Suite
 from tests.conformance.instance_types import Size
 from tests.conformance.objects import alias, ec2, pod, pods, pool, term
 from tests.conformance.stage import Setting
-from tests.conformance.steps import (
-    apart,
-    claims,
-    condition,
-    event,
+from tests.conformance.steps.changes import passes
+from tests.conformance.steps.machines import (
     instance_without_claim,
     instances,
-    nodes,
-    on,
     on_subnet,
-    passes,
-    refused,
     reserve,
     reserved_in,
     run_out,
     subnet,
     tagged,
-    together,
     used_subnets,
-    waiting,
 )
+from tests.conformance.steps.objects_told import condition, event
+from tests.conformance.steps.placement import apart, claims, nodes, on, refused, together, waiting
 
 TWO: Final = (Size(name="m5.large", cpu=2, gib=8, pods=10), Size(name="m5.xlarge", cpu=4, gib=16, pods=10))
 INSTANCES: Final = Suite("aws/providers/instance/suite_test.go", Setting(types=TWO))

@@ -8,24 +8,26 @@ from tests.conformance.case import Case, Suite
 from tests.conformance.instance_types import VENDOR_A, Size
 from tests.conformance.objects import daemon_set, node, pod, pods, pool, spread, term
 from tests.conformance.stage import Setting
-from tests.conformance.steps import (
-    apart,
-    claims,
+from tests.conformance.steps.changes import (
     node_deleted,
-    nodes,
-    nodes_bought,
-    noted,
-    on,
-    other,
     passes,
     relabelled,
     removed,
-    same,
     short_of,
-    split,
     tainted,
-    together,
     untainted,
+)
+from tests.conformance.steps.machines import nodes_bought
+from tests.conformance.steps.placement import (
+    apart,
+    claims,
+    nodes,
+    noted,
+    on,
+    other,
+    same,
+    split,
+    together,
     waiting,
 )
 

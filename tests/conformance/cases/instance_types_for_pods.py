@@ -8,7 +8,7 @@ from tests.conformance.case import Case, Suite
 from tests.conformance.instance_types import Size, ladder
 from tests.conformance.objects import pod, pods, pool
 from tests.conformance.stage import Setting
-from tests.conformance.steps import apart, asked_for, nodes, on, refused, together
+from tests.conformance.steps.placement import apart, asked_for, nodes, on, refused, together
 
 case = Suite("controllers/provisioning/scheduling/suite_test.go").case
 FIVE: Final = Setting(types=ladder(5))

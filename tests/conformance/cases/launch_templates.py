@@ -6,12 +6,11 @@ from typing import Any, Final
 
 from tests.conformance.case import Case, Suite
 from tests.conformance.objects import alias, ec2, pod, pool
-from tests.conformance.steps import (
+from tests.conformance.steps.placement import on, refused
+from tests.conformance.steps.templates import (
     boots_with,
     boots_without,
     kubelet_config,
-    on,
-    refused,
     tags_have,
     template_has,
     templates,

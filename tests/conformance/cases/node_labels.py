@@ -6,7 +6,7 @@ from typing import Final
 
 from tests.conformance.case import Case, Suite
 from tests.conformance.objects import pod, pool
-from tests.conformance.steps import apart, nodes, on, refused, together
+from tests.conformance.steps.placement import apart, nodes, on, refused, together
 
 case = Suite("controllers/provisioning/scheduling/suite_test.go").case
 ZONES: Final = "zone In z1 z2 z3 unknown"

@@ -8,31 +8,21 @@ from tests.conformance.case import Case, Suite
 from tests.conformance.instance_types import VENDOR_A, Size
 from tests.conformance.objects import FREE, deployment, ec2, pod, pods, pool, term
 from tests.conformance.stage import Setting
-from tests.conformance.steps import (
+from tests.conformance.steps.changes import deleted, passes, scaled, short_of, tainted, untainted
+from tests.conformance.steps.endings import ended
+from tests.conformance.steps.machines import away, never_joins
+from tests.conformance.steps.objects_told import (
     annotated,
-    away,
-    claims,
     condition,
-    deleted,
-    ended,
     event,
     hash_changes,
     hash_kept,
     hash_noted,
     labelled_node,
-    never_joins,
-    nodes,
-    on,
-    passes,
-    refused,
-    scaled,
-    short_of,
-    tainted,
     taints_of,
-    untainted,
     usage,
-    waiting,
 )
+from tests.conformance.steps.placement import claims, nodes, on, refused, waiting
 
 ONE: Final = Setting(types=(Size(name="default"), Size(name="gpu-a", more={VENDOR_A: 2})))
 SLOW: Final = Setting(types=ONE.types, cluster={"ready": (600, 600)})

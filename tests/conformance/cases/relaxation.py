@@ -6,7 +6,7 @@ from typing import Final
 
 from tests.conformance.case import Case, Suite
 from tests.conformance.objects import pod, pool
-from tests.conformance.steps import on, refused
+from tests.conformance.steps.placement import on, refused
 
 case = Suite("controllers/provisioning/scheduling/suite_test.go").case
 

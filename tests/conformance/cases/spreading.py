@@ -9,7 +9,8 @@ from tests.conformance.case import Case, Suite
 from tests.conformance.instance_types import assorted
 from tests.conformance.objects import node, pod, pods, pool, spread
 from tests.conformance.stage import Setting
-from tests.conformance.steps import level, most, nodes, on, refused, removed, split, together, waiting
+from tests.conformance.steps.changes import removed
+from tests.conformance.steps.placement import level, most, nodes, on, refused, split, together, waiting
 from tests.scenarios.manifests import Manifest
 
 case = Suite("controllers/provisioning/scheduling/topology_test.go").case

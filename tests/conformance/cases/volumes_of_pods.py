@@ -8,17 +8,8 @@ from tests.conformance.case import Case, Suite
 from tests.conformance.instance_types import Size, ladder
 from tests.conformance.objects import pod, pods, pool, spread, term
 from tests.conformance.stage import Setting
-from tests.conformance.steps import (
-    apart,
-    limited_volumes,
-    nodes,
-    on,
-    one_of,
-    refused,
-    split,
-    together,
-    waiting,
-)
+from tests.conformance.steps.changes import limited_volumes
+from tests.conformance.steps.placement import apart, nodes, on, one_of, refused, split, together, waiting
 from tests.conformance.volumes import claim, ephemeral, storage_class, uses, volume
 
 SCHEDULING: Final = Suite("controllers/provisioning/scheduling/suite_test.go")
