@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from tests.conformance.case import Case, Suite
+from tests.conformance.case import Case, Given, Suite
 from tests.conformance.instance_types import VENDOR_A, Size
-from tests.conformance.objects import daemon_set, node, pod, pods, pool, spread, term
+from tests.conformance.objects import (
+    budget,
+    daemon_set,
+    deployment,
+    node,
+    pod,
+    pods,
+    pool,
+    spread,
+    stateful_set,
+    term,
+)
 from tests.conformance.stage import Setting
 from tests.conformance.steps.changes import (
+    deleted,
     node_deleted,
     passes,
     relabelled,
     removed,
+    scaled,
     short_of,
     tainted,
     untainted,
@@ -21,10 +34,12 @@ from tests.conformance.steps.machines import nodes_bought
 from tests.conformance.steps.placement import (
     apart,
     claims,
+    gone,
     nodes,
     noted,
     on,
     other,
+    refused,
     same,
     split,
     together,
@@ -38,6 +53,20 @@ ONE: Final = {"cpu": "1", "memory": "1Gi"}
 SLOW: Final = Setting(ec2={"boot": (300, 300)})
 LARGE: Final = Setting(types=(Size(name="default"), Size(name="arm", cpu=16, gib=16)))
 PORT: Final = [{"containerPort": 80, "hostPort": 8080}]
+
+SCHEDULED: Final = Setting(scheduler=True)
+SLOW_STOPS: Final = Setting(scheduler=True, cluster={"stop": (8000, 8000)})
+BLOCKING: Final[tuple[tuple[int, str, list[dict[str, Any]]], ...]] = (
+    (4290, "maxUnavailable 0", [{"maxUnavailable": 0}]),
+    (4294, "maxUnavailable 0%", [{"maxUnavailable": "0%"}]),
+    (4298, "minAvailable 100%", [{"minAvailable": "100%"}]),
+    (4302, "two budgets", [{"minAvailable": "100%"}, {"minAvailable": "100%"}]),
+)
+
+
+def started(**more: Any) -> tuple[Given, ...]:
+    return pool(), deployment("web", requests={"memory": "100M"}, **more), nodes(1), noted("web")
+
 
 CASES: Final[tuple[Case, ...]] = (
     case(
@@ -292,16 +321,15 @@ CASES: Final[tuple[Case, ...]] = (
     ),
     case(
         2729,
-        "a DaemonSet counts on new nodes, and not where it does not run",
+        "a DaemonSet counts on new nodes, and not on one where it does not run",
         node("foreign", cpu="1", memory="1Gi"),
         pool(),
         daemon_set(need=["zone In z1"], requests={"cpu": "100", "memory": "100Gi"}),
         pod("a", requests=ONE),
         on("a", host="foreign"),
         pod("b", requests=ONE),
-        on("b", zone="z2"),
-        setting=Setting(scheduler=True, types=[Size(name="default", places=[("z2", "spot")])]),
-        differs="a pool may buy in a zone where a DaemonSet does not run; there it counts in all zones",
+        refused("b"),
+        setting=Setting(scheduler=True),
     ),
     case(
         2788,
@@ -332,5 +360,77 @@ CASES: Final[tuple[Case, ...]] = (
         waiting("app", 2),
         claims(1),
         setting=SLOW,
+    ),
+    case(
+        4061,
+        "the pods of a node that is deleted get another one of the same size",
+        *started(),
+        deleted("NodeClaim", "web"),
+        passes("1m"),
+        gone("web"),
+        on("web", type="small"),
+        nodes_bought(2),
+        setting=SCHEDULED,
+    ),
+    case(
+        4087,
+        "pods that end with their node get no other one",
+        pool(),
+        pod("lone", grace=600),
+        nodes(1),
+        deleted("NodeClaim", "lone"),
+        deleted("Pod", "lone"),
+        passes("1m"),
+        nodes_bought(1),
+        setting=SLOW_STOPS,
+    ),
+    case(
+        4114,
+        "pods of a DaemonSet on a node that is deleted get no other one",
+        pool(),
+        daemon_set(),
+        pod("filler"),
+        nodes(1),
+        removed("filler"),
+        deleted("Node"),
+        passes("1m"),
+        nodes_bought(1),
+        setting=SCHEDULED,
+    ),
+    case(
+        4171,
+        "pods of a ReplicaSet that end with their node get no other one",
+        *started(grace=600),
+        scaled("web", 0),
+        deleted("Node"),
+        passes("1m"),
+        nodes_bought(1),
+        setting=SLOW_STOPS,
+    ),
+    case(
+        4215,
+        "pods of a StatefulSet that end with their node get another one",
+        pool(),
+        stateful_set("web", grace=600),
+        nodes(1),
+        deleted("NodeClaim", "web"),
+        passes("1m"),
+        nodes_bought(1),
+        setting=SLOW_STOPS,
+        differs="where people delete a node, its pods get another one when they are gone; there before",
+    ),
+    *(
+        case(
+            line,
+            f"pods that a budget keeps on a node that is deleted get no other one: {what}",
+            *started(),
+            *(budget(f"budget-{n}", "web", **spec) for n, spec in enumerate(specs)),
+            passes(5),
+            deleted("NodeClaim", "web"),
+            passes("5m"),
+            nodes_bought(1),
+            setting=SCHEDULED,
+        )
+        for line, what, specs in BLOCKING
     ),
 )

@@ -10,7 +10,7 @@ from tests.conformance.objects import FREE, deployment, ec2, pod, pods, pool, te
 from tests.conformance.stage import Setting
 from tests.conformance.steps.changes import deleted, passes, scaled, short_of, tainted, untainted
 from tests.conformance.steps.endings import ended
-from tests.conformance.steps.machines import away, never_joins
+from tests.conformance.steps.machines import never_joins
 from tests.conformance.steps.objects_told import (
     annotated,
     condition,
@@ -22,7 +22,7 @@ from tests.conformance.steps.objects_told import (
     taints_of,
     usage,
 )
-from tests.conformance.steps.placement import claims, nodes, on, refused, waiting
+from tests.conformance.steps.placement import claims, nodes, on, refused
 
 ONE: Final = Setting(types=(Size(name="default"), Size(name="gpu-a", more={VENDOR_A: 2})))
 SLOW: Final = Setting(types=ONE.types, cluster={"ready": (600, 600)})
@@ -376,17 +376,6 @@ LIVES: Final = (
         ended(registration_timeout=1),
     ),
     LIVENESS.case(100, "a node that joined is kept", pool(), pod(), on("p"), passes("1h"), on("p"), ended()),
-    LIVENESS.case(
-        130,
-        "a claim that gets no instance within five minutes is given up",
-        away(900),
-        pool(),
-        pod(),
-        passes("10m"),
-        waiting("p", 1),
-        nodes(0),
-        event("Launched", about="NodeClaim", times=0),
-    ),
 )
 
 CASES: Final[tuple[Case, ...]] = (*POOLS, *CLASSES, *LIVES)

@@ -223,8 +223,8 @@ REPLACE: Final = (
                 Size(name="current", price=0.5, places=[("z1", "on-demand")]),
                 Size(
                     name="other",
-                    places=[("z1", "spot"), ("z2", "spot")],
-                    prices={("z1", "spot"): 1.0, ("z2", "spot"): 0.49},
+                    places=[("z1", "spot"), ("z2", "spot"), ("z3", "spot")],
+                    prices={("z1", "spot"): 1.0, ("z2", "spot"): 0.2, ("z3", "spot"): 0.4},
                 ),
             ),
         ),

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from tests.conformance.stage import Stage, Step
-from treenail.adapters.fake.ec2 import EC2Faults, Spell
+from treenail.adapters.fake.ec2 import EC2Faults
 from treenail.adapters.fake.ec2.network import Subnet
 from treenail.adapters.fake.ec2.reservations import ReservedCapacity
 from treenail.domain.interruption.message_parsing import InterruptionKind
@@ -188,14 +188,5 @@ def never_joins() -> Step:
 
     def do(stage: Stage) -> None:
         stage.rehearsal.ec2.faults = EC2Faults(never_joins=1.0)
-
-    return do
-
-
-def away(seconds: float) -> Step:
-    """Let EC2 answer nothing for so long."""
-
-    def do(stage: Stage) -> None:
-        stage.rehearsal.ec2_under(Spell.AWAY, seconds)
 
     return do
