@@ -24,6 +24,7 @@ from tests.conformance.cases import (
     relaxation,
     replacing_nodes,
     spreading,
+    valid_pools,
     volumes_of_pods,
 )
 
@@ -46,5 +47,6 @@ CASES: Final[tuple[Case, ...]] = (
     *relaxation.CASES,
     *replacing_nodes.CASES,
     *spreading.CASES,
+    *valid_pools.CASES,
     *volumes_of_pods.CASES,
 )

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 
+import pytest
+
 from tests.conformance.objects import key_of, needs
 from tests.conformance.stage import Stage, Step
+from tests.scenarios.manifests import Manifest
+from treenail.adapters.api.errors import ManifestError
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import condition_of
@@ -193,5 +197,25 @@ def usage(count: int, **amounts: str) -> Step:
         wanted = Resources.parse(amounts)
         assert there.nodes == count
         assert {name: there.resources.get(name, 0) for name in wanted} == dict(wanted)
+
+    return check
+
+
+def taken(manifest: Manifest) -> Step:
+    """Expect that a manifest is applied."""
+
+    def check(stage: Stage) -> None:
+        stage.apply(manifest)
+
+    return check
+
+
+def rejected(manifest: Manifest, field: str) -> Step:
+    """Expect that a manifest is refused, because of this field or one below it."""
+
+    def check(stage: Stage) -> None:
+        with pytest.raises(ManifestError) as error:
+            stage.apply(manifest)
+        assert error.value.field.startswith(field), str(error.value)
 
     return check
