@@ -10,6 +10,7 @@ from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from treenail.actors.batcher import Batcher, BatcherInbox
 from treenail.actors.budget_arbiter import ArbiterInbox, BudgetArbiter
+from treenail.actors.buffer_reporter import BufferReporter
 from treenail.actors.cluster_state.cluster_state import ClusterState, ClusterStateInbox
 from treenail.actors.cluster_state.subscribers import Subscribers
 from treenail.actors.consolidator import Consolidator, ConsolidatorInbox
@@ -223,6 +224,7 @@ class System:
             listener=self.listener,
             recorder=self._hosted(PodEventRecorder, writer=ports.writer),
             overlay_inspector=self._hosted(OverlayInspector, reporter=self.reporter, cloud=ports.cloud),
+            buffer_reporter=self._hosted(BufferReporter, writer=ports.writer),
             drift_inspector=self._hosted(DriftInspector, disruptor=self._disruptor, cloud=ports.cloud),
             disruptor=self._disruptor,
             open_disruptor=self._open_disruptor,

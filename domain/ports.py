@@ -24,6 +24,7 @@ from treenail.domain.packing.consolidation.consolidation_plan import Consolidati
 from treenail.domain.packing.consolidation.consolidation_problem import ConsolidationProblem
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
+from treenail.domain.status.buffer_status import BufferStatus
 from treenail.domain.status.pool_usage import PoolUsage
 from treenail.domain.telemetry.tracing import Span
 
@@ -174,6 +175,15 @@ class ClusterWriter(Protocol):
 
         Raises:
             InvalidError: objects of this kind show none, or this one breaks a rule of its schema.
+        """
+
+    def set_buffer_status(self, status: BufferStatus) -> None:
+        """Set in the status of a capacity buffer what was found for it; conditions of other types stay.
+
+        Nothing is written where that is there already.
+
+        Raises:
+            InvalidError: it breaks a rule of its schema.
         """
 
     def hold_node_class(self, about: ObjectRef, finalizer: str) -> None:

@@ -167,7 +167,7 @@ def test_every_change_that_may_help_is_documented() -> None:
 
 
 def test_every_kind_is_documented_beside_its_version() -> None:
-    rows = re.findall(r"^\| `([\w./]+)` \| (`.*`) \|$", page("api"), re.MULTILINE)
+    rows = re.findall(r"^\| `([\w./-]+)` \| (`.*`) \|$", page("api"), re.MULTILINE)
 
     assert {(version, kind) for version, kinds in rows for kind in in_code(kinds)} == KINDS.keys()
 

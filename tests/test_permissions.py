@@ -13,6 +13,7 @@ from treenail.adapters.controller.webhook.server import PATH
 from treenail.adapters.controller.webhook.webhook import SECRET_NAME, address_of
 from treenail.adapters.kubernetes.definitions import CONVERTED, CUSTOM_RESOURCE_DEFINITION
 from treenail.adapters.kubernetes.resources import (
+    CAPACITY_BUFFER,
     EC2_NODE_CLASS,
     EVENT,
     GATED,
@@ -101,6 +102,8 @@ def _needed() -> dict[tuple[str, str], set[str]]:
     # The annotations of their hashes; and the finalizers of one kind: no other is held that others make.
     for resource in (NODE_POOL, PROVISIONER, EC2_NODE_CLASS):
         needed[_key(resource)] |= {"patch"}
+    needed[_key(CAPACITY_BUFFER)] |= {"get"}
+    needed[_key(CAPACITY_BUFFER, "status")] = {"patch"}
     needed[_key(VOLUME_ATTACHMENT)] = {"list", "watch"}
     needed[_key(EVENT)] |= {"create", "patch"}
     needed[_key(POD)] |= {"delete"}

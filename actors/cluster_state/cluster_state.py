@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias, assert_never
 
+from treenail.actors.cluster_state.buffer_planning import GATHERED_SECONDS, BufferPlanning
 from treenail.actors.cluster_state.change_publisher import ChangePublisher
 from treenail.actors.cluster_state.consolidation_moves import ConsolidationMoves
 from treenail.actors.cluster_state.decision_recorder import DecisionRecorder
@@ -76,6 +77,11 @@ class _PlanLost:
 
 
 @dataclass(frozen=True, slots=True)
+class _TellBuffers:
+    """Private timer tick: capacity buffers may stand otherwise than was told."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Look:
     """Private timer tick: some refused pod may be tried again."""
 
@@ -94,6 +100,7 @@ ClusterStateInbox: TypeAlias = (
     | _Due
     | _Look
     | _PlanLost
+    | _TellBuffers
 )
 
 
@@ -128,6 +135,15 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._aside = SetAside()
         self._launch_backoff = LaunchBackoff()
         self._retries = RefusedPodRetries(model, subscribers.pod_watcher)
+        self._buffers = BufferPlanning(
+            model,
+            runtime.timers,
+            self._retries,
+            self._launch_backoff,
+            batcher=subscribers.batcher,
+            reporter=subscribers.buffer_reporter,
+        )
+        self._buffers_change = False
         self._moves = ConsolidationMoves(
             runtime,
             model,
@@ -168,11 +184,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
     def handle(self, message: ClusterStateInbox) -> None:
         now = self._timers.now()
         match message:
-            case ObjectSeen() | ObjectGone() | Resynced():
-                self._learn(message, now)
-            case ObjectSetAside():
-                self._model.learn(message, now)
-                self._set_aside(message)
+            case ObjectSeen() | ObjectGone() | Resynced() | ObjectSetAside():
+                self._hear(message, now)
             case BatchClosed():
                 self._decisions.add(message.decision)
             case PlanDecided():
@@ -190,7 +203,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 self._unmark(message.name)
             case MoreToBuy() | ConsolidationWanted():
                 self._serve(message, now)
-            case _Due() | _Look() | _PlanLost():
+            case _Due() | _Look() | _PlanLost() | _TellBuffers():
                 self._tick(message, now)
             case _:
                 assert_never(message)
@@ -198,6 +211,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._follow_moves(now)
         self._watch_promises(now)
         self._plan_next(now)
+        if self._synced and not self._decisions.making:
+            self._buffers.ask(now)
         self._watch_refused()
         self._telemetry.gauge(metrics.UNSCHEDULABLE_PODS.name, len(self._retries), controller="provisioner")
 
@@ -207,7 +222,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         else:
             self._moves.serve(message, now, busy=not self._synced or self._deciding)
 
-    def _tick(self, tick: _Due | _Look | _PlanLost, now: datetime) -> None:
+    def _tick(self, tick: _Due | _Look | _PlanLost | _TellBuffers, now: datetime) -> None:
         match tick:
             case _Due():
                 self._promises_watched = None
@@ -217,6 +232,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 self._retries.look(self._timers.monotonic())
             case _PlanLost():
                 self._give_up(tick.decision)
+            case _TellBuffers():
+                self._buffers_change = False
+                self._buffers.tell()
 
     def _expire(self, now: datetime) -> None:
         for workload, places in self._model.expire_promises(now):
@@ -228,6 +246,13 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._telemetry.count(metrics.REPAIRS_HELD.name, nodepool=pool, cause=cause.value)
         if self._held_lately.news(view.name):
             self.log("node repair waits", logger="controller.node.health", node=view.node_name, why=why)
+
+    def _hear(self, fact: ClusterFact, now: datetime) -> None:
+        if isinstance(fact, ObjectSetAside):
+            self._model.learn(fact, now)
+            self._set_aside(fact)
+        else:
+            self._learn(fact, now)
 
     def _learn(self, fact: ObjectSeen | ObjectGone | Resynced, now: datetime) -> None:
         if isinstance(fact, ObjectSeen):
@@ -294,6 +319,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._model.snapshot(now, self._judge.plan(decision)), self._timers.monotonic()
         )
         snapshot = self._with_expected(part_of(whole, decision), decision, now)
+        if not snapshot.pods and not decision.urgent:
+            snapshot = self._buffers.instead_of(snapshot, now)
         if not snapshot.pods:
             self._disrupt(self._judge.settle(decision.id, PackingPlan(), now), now)
             return
@@ -349,11 +376,14 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._announce(orders)
         self._others.decided(decided.decision.id)
         decided = self._moves.with_origins(decided, now)
+        refused = tuple(self._buffers.refused(decided)) if not decided.removed else ()
         committed = commit(self._model, decided, now=now, promise_lasts=self._promise_lasts)
+        committed = replace(committed, refused=(*committed.refused, *refused))
         for span in decision_spans(decided, committed, now):
             self._telemetry.record(span)
         chance = self._runtime.dice.uniform(0, 1)
         self._retries.note(committed, self._timers.monotonic(), chance)
+        self._buffers.committed(now, chance)
         if not decided.removed:
             self._recorder.measure(decided, self._model)
         self._expected_recorder.begin(decided, now)
@@ -385,11 +415,14 @@ class ClusterState(DomainActor[ClusterStateInbox]):
     # --- nodes that go
 
     def _fail_claim(self, message: ClaimFailed) -> None:
-        promised = tuple(promise.pod for promise in self._model.promises.at(message.claim))
+        promised = tuple(promise.pod for promise in self._model.promises.at_for_pods(message.claim))
+        kept = self._model.promises.at_for_buffers(message.claim)
         self._model.mark_launch_failed(message.claim)
         if message.cause is not Cause.INSUFFICIENT_CAPACITY:
             return
-        if self._launch_backoff.note(promised, self._timers.now(), self._runtime.dice.uniform(0, 1)):
+        now, chance = self._timers.now(), self._runtime.dice.uniform(0, 1)
+        self._buffers.failed(kept, now, chance)
+        if self._launch_backoff.note(promised, now, chance):
             self._subscribers.batcher.tell(UrgentWork(why=message.cause.value))
 
     def _disrupt(self, orders: tuple[DisruptNodes, ...], now: datetime) -> None:
@@ -449,10 +482,17 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._interruptions.settle(changes.views)
         if changes.pools:
             self._publisher.publish_pools()
+        if (changes.buffers or (changes.views and self._model.buffers)) and not self._buffers_change:
+            self._buffers_change = True
+            self.later("buffers", _TellBuffers(), seconds=GATHERED_SECONDS)
 
     def _watch_promises(self, now: datetime) -> None:
         due = self._slices.next_due()
-        times = (self._model.next_expiry(), due if due is not None and due > now else None)
+        times = (
+            self._model.next_expiry(),
+            due if due is not None and due > now else None,
+            self._buffers.due(now),
+        )
         at = min((one for one in times if one is not None), default=None)
         if at is not None and at != self._promises_watched:
             self._promises_watched = at

@@ -75,6 +75,11 @@ class RefusedPodRetries:
         if self._news_at is None and (kinds or anything):
             self._news_at = now + _GATHERED_SECONDS
 
+    def forget(self, uid: str) -> None:
+        """Forget what was refused: it is not asked for any more, or asks for something else."""
+        self._refused.forget(uid)
+        self._next = self._refused.next_due()
+
     def held(self, uid: str, now: float) -> bool:
         """Return whether a pod was refused and is not to be tried now."""
         return self._refused.held(uid, now)

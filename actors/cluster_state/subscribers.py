@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from treenail.actors.cluster_state.candidate_publisher import DisruptorHears
-from treenail.domain.cluster.batch_window import NodesToReplace, UrgentWork
+from treenail.domain.cluster.batch_window import NodesToReplace, PodBecamePending, PodLeft, UrgentWork
+from treenail.domain.cluster.buffer_standing import BuffersSeen
 from treenail.domain.cluster.changes import NodeChanged, PodBound, PodChanged, TryAgain
 from treenail.domain.cluster.cluster_facts import ObjectSetAside, PoolsSeen
 from treenail.domain.cluster.consolidating import ConsolidationPostponed, MoveWithdrawn
@@ -48,7 +49,7 @@ class Subscribers:
     repaired, a `trial` where provisioning is off and comes back, a `consolidator` where consolidation is on.
     """
 
-    batcher: Ref[UrgentWork | NodesToReplace]
+    batcher: Ref[UrgentWork | NodesToReplace | PodBecamePending | PodLeft]
     pod_watcher: Ref[PodWatcherHears]
     reporter: Ref[ReporterHears]
     node_class_controller: Ref[PoolsSeen]
@@ -64,6 +65,7 @@ class Subscribers:
     tagger: Ref[NodeChanged]
     listener: Ref[NoticeSettled]
     recorder: Ref[PodsMoved]
+    buffer_reporter: Ref[BuffersSeen]
     trial: Ref[PoolsSeen] | None = None
     consolidator: Ref[ConsolidationPostponed | MoveWithdrawn] | None = None
     early_binder: Ref[NodeChanged] | None = None

@@ -16,12 +16,14 @@ from treenail.adapters.api.workloads import (
     StatefulSet,
 )
 from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.model.capacity_buffers import CapacityBuffer
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_overlays import NodeOverlay
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
+from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
@@ -55,6 +57,8 @@ class Decoded:
     deployments: tuple[Deployment, ...] = ()
     replica_sets: tuple[ReplicaSet, ...] = ()
     stateful_sets: tuple[StatefulSet, ...] = ()
+    pod_templates: tuple[StoredPodTemplate, ...] = ()
+    capacity_buffers: tuple[CapacityBuffer, ...] = ()
     pods: tuple[Pod, ...] = ()
     config_maps: tuple[ConfigMap, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -95,6 +99,8 @@ _FIELDS: Final[Mapping[type[ApiObject], str]] = {
     Deployment: "deployments",
     ReplicaSet: "replica_sets",
     StatefulSet: "stateful_sets",
+    StoredPodTemplate: "pod_templates",
+    CapacityBuffer: "capacity_buffers",
     Pod: "pods",
     ConfigMap: "config_maps",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from treenail.adapters.api import model as models
 from treenail.adapters.api.errors import FieldError
@@ -11,8 +11,17 @@ from treenail.adapters.api.headers import Header, read_header
 from treenail.adapters.api.kinds import ApiKind, watched_kind_of
 from treenail.adapters.api.partial import read_in_part
 from treenail.adapters.api.reading import Reading
-from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, ObjectSetAside
+from treenail.domain.cluster.cluster_facts import WORKLOADS, ClusterObject, Kind, ObjectSetAside
 from treenail.domain.model.events import ObjectRef
+
+# What names an object of these kinds among others: else it is the name alone.
+_BY_UID: Final = (Kind.POD, Kind.DAEMON_SET, *WORKLOADS, Kind.DEPLOYMENT)
+_NAMESPACED: Final = (
+    Kind.PERSISTENT_VOLUME_CLAIM,
+    Kind.POD_DISRUPTION_BUDGET,
+    Kind.CAPACITY_BUFFER,
+    Kind.POD_TEMPLATE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +59,7 @@ class Items:
     def __init__(self, api_version: str, name: str, kind: Kind, reading: Reading) -> None:
         self._kind = kind
         self._reading = reading
-        self._api: ApiKind[Any] = watched_kind_of(api_version, name)
+        self._api: ApiKind[Any] = watched_kind_of(api_version, name, templates=reading.templates)
 
     def read(self, content: bytes) -> Item:
         """Return what the object is, set aside where it is not to be understood.
@@ -95,11 +104,11 @@ class Items:
     def _key(self, header: Header) -> str:
         """Return what `key_of` would give for the object."""
         match self._kind:
-            case Kind.POD | Kind.DAEMON_SET | Kind.REPLICA_SET | Kind.JOB | Kind.STATEFUL_SET:
+            case kind if kind in _BY_UID:
                 return header.uid
             case Kind.NODE_CLASS:
                 return f"{self._api.name}/{header.name}"
-            case Kind.PERSISTENT_VOLUME_CLAIM | Kind.POD_DISRUPTION_BUDGET:
+            case kind if kind in _NAMESPACED:
                 return f"{header.namespace}/{header.name}"
             case _:
                 return header.name

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 from treenail.adapters.api import model as models
+from treenail.adapters.api.autoscaling.capacity_buffer import CapacityBufferModel, capacity_buffer
 from treenail.adapters.api.aws.v1_node_class import EC2NodeClassModel
 from treenail.adapters.api.aws.v1alpha1_node_template import AWSNodeTemplateModel, node_template
 from treenail.adapters.api.aws.v1beta1_node_class import BetaEC2NodeClassModel
@@ -29,6 +30,7 @@ from treenail.adapters.api.core.apps import (
 )
 from treenail.adapters.api.core.config_maps import ConfigMapModel, config_map
 from treenail.adapters.api.core.nodes import NamespaceModel, NodeModel, namespace, node
+from treenail.adapters.api.core.pod_templates import StoredPodTemplateModel, stored_pod_template
 from treenail.adapters.api.core.pods import PodModel, pod
 from treenail.adapters.api.core.policy import (
     PodDisruptionBudgetModel,
@@ -45,6 +47,14 @@ from treenail.adapters.api.core.storage import (
     persistent_volume,
     persistent_volume_claim,
     storage_class,
+)
+from treenail.adapters.api.core.templated_workloads import (
+    TemplatedDeploymentModel,
+    TemplatedReplicaSetModel,
+    TemplatedStatefulSetModel,
+    templated_deployment,
+    templated_replica_set,
+    templated_stateful_set,
 )
 from treenail.adapters.api.core.watched_workloads import (
     WatchedJobModel,
@@ -96,7 +106,12 @@ _ALL: Final[tuple[ApiKind[Any], ...]] = (
     ApiKind("karpenter.k8s.aws/v1alpha1", "AWSNodeTemplate", AWSNodeTemplateModel, node_template),
     ApiKind("karpenter.sh/v1alpha1", "NodeOverlay", NodeOverlayModel, node_overlay),
     ApiKind("karpenter.kwok.sh/v1alpha1", "KWOKNodeClass", KWOKNodeClassModel, kwok_node_class),
+    *(
+        ApiKind(version, "CapacityBuffer", CapacityBufferModel, capacity_buffer, namespaced=True)
+        for version in ("autoscaling.x-k8s.io/v1beta1", "autoscaling.x-k8s.io/v1alpha1")
+    ),
     ApiKind("v1", "Pod", PodModel, pod, namespaced=True),
+    ApiKind("v1", "PodTemplate", StoredPodTemplateModel, stored_pod_template, namespaced=True),
     ApiKind("v1", "Node", NodeModel, node),
     ApiKind("v1", "ConfigMap", ConfigMapModel, config_map, namespaced=True),
     ApiKind("v1", "Namespace", NamespaceModel, namespace),
@@ -119,7 +134,13 @@ WATCHED_WORKLOADS: Final[tuple[ApiKind[Any], ...]] = (
     ApiKind("apps/v1", "StatefulSet", WatchedStatefulSetModel, watched_stateful_set, namespaced=True),
     ApiKind("batch/v1", "Job", WatchedJobModel, watched_job, namespaced=True),
 )
-for _kind in (*_ALL, *WATCHED_WORKLOADS):
+# Where capacity buffers are followed, also of what they make them.
+TEMPLATED_WORKLOADS: Final[tuple[ApiKind[Any], ...]] = (
+    ApiKind("apps/v1", "Deployment", TemplatedDeploymentModel, templated_deployment, namespaced=True),
+    ApiKind("apps/v1", "ReplicaSet", TemplatedReplicaSetModel, templated_replica_set, namespaced=True),
+    ApiKind("apps/v1", "StatefulSet", TemplatedStatefulSetModel, templated_stateful_set, namespaced=True),
+)
+for _kind in (*_ALL, *WATCHED_WORKLOADS, *TEMPLATED_WORKLOADS):
     models.prepare(_kind.model)
 # Kubernetes' own kinds, by group, that are common in manifests and are not about pods or nodes.
 _PASSED_OVER: Final[Mapping[str, frozenset[str]]] = {
@@ -153,13 +174,16 @@ def foreign(api_version: str, name: str) -> bool:
     A name that is known, under a group that is not, is a mistake.
     """
     group, _, version = api_version.rpartition("/")
-    ours = "." not in group or group.endswith((".k8s.io", "karpenter.sh", "karpenter.k8s.aws"))
+    ours = "." not in group or group.endswith(
+        (".k8s.io", "autoscaling.x-k8s.io", "karpenter.sh", "karpenter.k8s.aws")
+    )
     return bool(name and version) and not ours and all(name != kind.name for kind in _ALL)
 
 
-def watched_kind_of(api_version: str, name: str) -> ApiKind[Any]:
-    """Return the kind that objects of a watch are read as."""
-    of_workload = (k for k in WATCHED_WORKLOADS if (k.api_version, k.name) == (api_version, name))
+def watched_kind_of(api_version: str, name: str, *, templates: bool = False) -> ApiKind[Any]:
+    """Return the kind that objects of a watch are read as, workloads with their `templates` if wanted."""
+    known = (*(TEMPLATED_WORKLOADS if templates else ()), *WATCHED_WORKLOADS)
+    of_workload = (k for k in known if (k.api_version, k.name) == (api_version, name))
     return next(of_workload, None) or kind_of(api_version, name)
 
 

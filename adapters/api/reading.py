@@ -17,10 +17,14 @@ LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 class Reading:
     """Where translations of many objects meet: pod specs are shared over all of one reading.
 
-    `at` is when objects are taken to be created that do not say (a manifest, not the API server's).
+    With `templates`, workloads that are watched are read with what their pods are made from; with
+    `for_pods_only`, as ones for whose pods no nodes are wanted before they are there. `at` is when objects
+    are taken to be created that do not say (a manifest, not the API server's).
     """
 
     at: datetime = LONG_AGO
+    templates: bool = False
+    for_pods_only: bool = False
     specs: PodSpecs = field(default_factory=PodSpecs)
 
 

@@ -11,25 +11,18 @@ from typing import Final, TypeAlias
 
 from treenail.domain.cluster import workloads
 from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.model.capacity_buffers import CapacityBuffer
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_overlays import NodeOverlay
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
-from treenail.domain.model.pods import LabelSelector, Owner, Pod, PodSpec, PodVolume
+from treenail.domain.model.pod_templates import PodTemplate, StoredPodTemplate
+from treenail.domain.model.pods import LabelSelector, Owner, Pod, PodVolume
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 MOST_REPLICAS: Final = 100_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodTemplate:
-    """What every pod of a workload is made from."""
-
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    spec: PodSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,4 +121,5 @@ ApiObject: TypeAlias = (
     "NodePool | NodeClass | NodeOverlay | NodeClaim | Node | Pod | DaemonSet | Workload"
     " | PodDisruptionBudget | PriorityClass | Namespace"
     " | PersistentVolume | PersistentVolumeClaim | StorageClass | CSINode | ConfigMap | workloads.Workload"
+    " | CapacityBuffer | StoredPodTemplate"
 )

@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import Final
 
 from treenail.adapters.api.manifests import Decoded
-from treenail.adapters.api.workloads import Deployment, PodTemplate, ReplicaSet, Workload
+from treenail.adapters.api.workloads import Deployment, ReplicaSet, Workload
 from treenail.adapters.embed.implied import ManifestAdmission, namespaces_of, volume_claims_of
 from treenail.domain.cluster.cluster_facts import ClusterObject
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import INITIALIZED, REGISTERED, Condition, Node, NodeClaim, Status
+from treenail.domain.model.pod_templates import PodTemplate
 from treenail.domain.model.pods import Pod
 
 _TRUE: Final = (

@@ -13,6 +13,7 @@ from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.conflicts import ConflictRetries
 from treenail.adapters.kubernetes.resources import (
     AWS_NODE_TEMPLATE,
+    CAPACITY_BUFFER,
     EC2_NODE_CLASS,
     KWOK_NODE_CLASS,
     MACHINE,
@@ -32,7 +33,14 @@ from treenail.domain.model.runtime import Clock
 # The longest that Karpenter's CRDs take.
 _LONGEST_MESSAGE: Final = 32_768
 # Whose conditions say which generation of the object they are about.
-_OBSERVING: Final = (NODE_POOL, NODE_CLAIM, EC2_NODE_CLASS, KWOK_NODE_CLASS, NODE_OVERLAY)
+_OBSERVING: Final = (
+    NODE_POOL,
+    NODE_CLAIM,
+    EC2_NODE_CLASS,
+    KWOK_NODE_CLASS,
+    NODE_OVERLAY,
+    CAPACITY_BUFFER,
+)
 _SHOWING: Final = {
     r.kind: r
     for r in (NODE_POOL, PROVISIONER, EC2_NODE_CLASS, AWS_NODE_TEMPLATE, KWOK_NODE_CLASS, NODE_OVERLAY)

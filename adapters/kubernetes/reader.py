@@ -20,7 +20,9 @@ from treenail.adapters.kubernetes.pace import Pace
 from treenail.adapters.kubernetes.relister import Relister
 from treenail.adapters.kubernetes.resource_store import ResourceStore, WatchedResource
 from treenail.adapters.kubernetes.resources import (
+    CAPACITY_BUFFER,
     DISPENSABLE,
+    JOB,
     MACHINE,
     NODE,
     NODE_CLAIM,
@@ -150,7 +152,8 @@ class KubernetesReader:
 
     def _watch(self) -> _Watch:
         store = WatchStore(self._watched)
-        reading = Reading()
+        watched = self._watched
+        reading = Reading(templates=CAPACITY_BUFFER in watched, for_pods_only=JOB not in watched)
         relister = Relister()
         watchers: list[Watcher] = []
 

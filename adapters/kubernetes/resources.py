@@ -52,6 +52,8 @@ VOLUME_ATTACHMENT: Final = Resource("VolumeAttachment", "storage.k8s.io/v1", "vo
 DAEMON_SET: Final = Resource("DaemonSet", "apps/v1", "daemonsets", namespaced=True)
 REPLICA_SET: Final = Resource("ReplicaSet", "apps/v1", "replicasets", namespaced=True)
 STATEFUL_SET: Final = Resource("StatefulSet", "apps/v1", "statefulsets", namespaced=True)
+DEPLOYMENT: Final = Resource("Deployment", "apps/v1", "deployments", namespaced=True)
+POD_TEMPLATE: Final = Resource("PodTemplate", "v1", "podtemplates", namespaced=True)
 JOB: Final = Resource("Job", "batch/v1", "jobs", namespaced=True)
 POD_DISRUPTION_BUDGET: Final = Resource(
     "PodDisruptionBudget", "policy/v1", "poddisruptionbudgets", namespaced=True
@@ -64,9 +66,14 @@ MACHINE: Final = Resource("Machine", "karpenter.sh/v1alpha5", "machines")
 AWS_NODE_TEMPLATE: Final = Resource("AWSNodeTemplate", "karpenter.k8s.aws/v1alpha1", "awsnodetemplates")
 NODE_OVERLAY: Final = Resource("NodeOverlay", "karpenter.sh/v1alpha1", "nodeoverlays")
 KWOK_NODE_CLASS: Final = Resource("KWOKNodeClass", "karpenter.kwok.sh/v1alpha1", "kwoknodeclasses")
+CAPACITY_BUFFER: Final = Resource(
+    "CapacityBuffer", "autoscaling.x-k8s.io/v1beta1", "capacitybuffers", namespaced=True
+)
 
 # What makes pods, watched for how many it wants. Where we may not see it, nodes are made for pods alone.
 WORKLOADS: Final[tuple[Resource, ...]] = (REPLICA_SET, STATEFUL_SET, JOB)
+# Capacity buffers, and what they refer to beside the workloads.
+OF_BUFFERS: Final[tuple[Resource, ...]] = (POD_TEMPLATE, DEPLOYMENT, CAPACITY_BUFFER)
 # What only some pods need to be known: where we may not see it, the others go on.
 DISPENSABLE: Final[tuple[Resource, ...]] = (
     NAMESPACE,
@@ -76,6 +83,7 @@ DISPENSABLE: Final[tuple[Resource, ...]] = (
     CSI_NODE,
     POD_DISRUPTION_BUDGET,
     *WORKLOADS,
+    *OF_BUFFERS,
 )
 # What is watched, in the order in which a full list tells it: what others refer to comes first.
 WATCHED: Final[tuple[Resource, ...]] = (
@@ -85,20 +93,24 @@ WATCHED: Final[tuple[Resource, ...]] = (
     NODE_POOL,
     PROVISIONER,
     DAEMON_SET,
-    *DISPENSABLE,
+    *(one for one in DISPENSABLE if one not in OF_BUFFERS),
     NODE_CLAIM,
     MACHINE,
     NODE,
     POD,
 )
-# What is watched besides, where the feature gate of its name is on.
-GATED: Final[tuple[Resource, ...]] = (NODE_OVERLAY,)
+# What is watched besides, where the feature gate of its name is on, or that of what refers to it.
+GATED: Final[tuple[Resource, ...]] = (NODE_OVERLAY, *OF_BUFFERS)
 
 
 def watched(*, workloads: bool = True, gates: Mapping[str, bool] | None = None) -> tuple[Resource, ...]:
     """Return what is watched: what makes pods only with `workloads`, what is gated where `gates` say so."""
-    gated = (one for one in GATED if (gates or {}).get(one.kind, False))
-    return (*gated, *(one for one in WATCHED if workloads or one not in WORKLOADS))
+    on = {kind for kind, gate in (gates or {}).items() if gate}
+    buffers = CAPACITY_BUFFER.kind in on
+    gated = (one for one in GATED if one.kind in on or (buffers and one in OF_BUFFERS))
+    # Buffers refer to what makes pods, but not to Jobs.
+    passed_over = () if workloads else (JOB,) if buffers else WORKLOADS
+    return (*gated, *(one for one in WATCHED if one not in passed_over))
 
 
 RESOURCES: Final[Mapping[str, Resource]] = {resource.kind: resource for resource in (EVENT, *GATED, *WATCHED)}

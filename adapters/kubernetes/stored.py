@@ -42,6 +42,10 @@ class _Status(msgspec.Struct, rename="camel"):
     node_class_observed_generation: int | None = None
     resources: dict[str, Any] = {}
     nodes: int | None = None
+    pod_template_ref: Tree | None = None
+    pod_template_generation: int | None = None
+    replicas: int | None = None
+    provisioning_strategy: str | None = None
 
 
 class _Content(msgspec.Struct):
@@ -112,6 +116,16 @@ class Stored:
     def usage(self) -> Tree:
         """What the status of a pool says that its nodes have."""
         return {"resources": self.status.resources, "nodes": self.status.nodes}
+
+    @property
+    def buffer(self) -> Tree:
+        """What the status of a capacity buffer says beside its conditions; None where it says nothing."""
+        return {
+            "podTemplateRef": self.status.pod_template_ref,
+            "podTemplateGeneration": self.status.pod_template_generation,
+            "replicas": self.status.replicas,
+            "provisioningStrategy": self.status.provisioning_strategy,
+        }
 
     def check(self, version: int | None) -> None:
         """Make sure that this is the object at `version`.

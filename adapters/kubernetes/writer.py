@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from treenail.adapters.kubernetes.annotation_writes import AnnotationWrites
 from treenail.adapters.kubernetes.api_calls import ApiCalls, Sender
+from treenail.adapters.kubernetes.buffer_writes import BufferWrites
 from treenail.adapters.kubernetes.claim_writes import ClaimWrites
 from treenail.adapters.kubernetes.condition_writes import ConditionWrites
 from treenail.adapters.kubernetes.conflicts import ConflictRetries
@@ -20,6 +21,7 @@ from treenail.domain.model.node_class_status import NodeClassMeaning
 from treenail.domain.model.nodes import Condition, Node, NodeClaim
 from treenail.domain.model.patches import ClaimPatch, NodePatch
 from treenail.domain.model.runtime import Clock, Dice
+from treenail.domain.status.buffer_status import BufferStatus
 from treenail.domain.status.pool_usage import PoolUsage
 
 
@@ -41,6 +43,7 @@ class KubernetesWriter:
         self._conditions = ConditionWrites(calls, clock=clock, retries=retries)
         self._annotations = AnnotationWrites(calls, retries)
         self._usage = UsageWrites(calls)
+        self._buffers = BufferWrites(calls, clock=clock, retries=retries)
         self._finalizers = FinalizerWrites(calls, retries)
 
     def create_claim(self, claim: NodeClaim) -> NodeClaim:
@@ -101,6 +104,10 @@ class KubernetesWriter:
     def set_usage(self, about: ObjectRef, usage: PoolUsage) -> None:
         """Set what the nodes of a pool have together."""
         self._usage.set(about, usage)
+
+    def set_buffer_status(self, status: BufferStatus) -> None:
+        """Set what was found for a capacity buffer."""
+        self._buffers.set(status)
 
     def hold_node_class(self, about: ObjectRef, finalizer: str) -> None:
         """Keep a node class from going."""

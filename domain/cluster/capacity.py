@@ -20,7 +20,7 @@ from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.pool_limits import limits_left
 from treenail.domain.model.reserved_claims import in_reservations
-from treenail.domain.model.resources import Resources
+from treenail.domain.model.resources import Resources, total
 from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
 
 
@@ -71,22 +71,36 @@ class Capacity:
         self._sized_daemons = None
         return self.sized_daemons() != before
 
-    def existing_node(self, name: str) -> ExistingNode | None:
-        """Return what is free on a view; None where no pod should be sent there."""
+    def existing_node(self, name: str, *, beside_buffers: bool = False) -> ExistingNode | None:
+        """Return what is free on a view; None where no pod should be sent there.
+
+        The places that buffers keep are free, unless what is left `beside_buffers` is asked for.
+        """
         view = self._objects.view(name)
-        return self._measured(view) if view is not None and self._open(view) else None
+        if view is None or not self._open(view):
+            return None
+        return self._measured(view, beside_buffers=beside_buffers)
 
     def _open(self, view: NodeView) -> bool:
         return view.launched and not self._marks.going(view) and not view.unread
 
-    def _measured(self, view: NodeView) -> ExistingNode | None:
+    def _measured(self, view: NodeView, *, beside_buffers: bool = False) -> ExistingNode | None:
+        if beside_buffers and self._promises.at_for_buffers(view.name):
+            return self._measure(view, self._objects.pods_of(view), beside_buffers=True)
         if view.name not in self._existing_nodes:
             self._existing_nodes[view.name] = self._measure(view, self._objects.pods_of(view))
         return self._existing_nodes[view.name]
 
-    def _measure(self, view: NodeView, pods: tuple[Pod, ...], *, closed: bool = False) -> ExistingNode | None:
-        promised = tuple(self._objects.pods.get(p.pod, p.like) for p in self._promises.at(view.name))
-        occupancy = Occupancy(pods=pods, promised=promised, reserved=self._promises.reserved(view.name))
+    def _measure(
+        self, view: NodeView, pods: tuple[Pod, ...], *, closed: bool = False, beside_buffers: bool = False
+    ) -> ExistingNode | None:
+        name, kept = view.name, self._promises.at_for_buffers(view.name)
+        promises = self._promises.at(name) if beside_buffers or not kept else self._promises.at_for_pods(name)
+        promised = tuple(self._objects.pods.get(p.pod, p.like) for p in promises)
+        reserved = self._promises.reserved(name)
+        if kept and not beside_buffers:
+            reserved = reserved.minus(total(p.requests for p in kept))
+        occupancy = Occupancy(pods=pods, promised=promised, reserved=reserved)
         # Those of a node in use are there, mostly, and count as they are.
         daemon_sets = self._objects.daemons.values() if view.initialized else self.sized_daemons()
         daemons = (d.spec for d in daemon_sets)
@@ -127,16 +141,25 @@ class Capacity:
         return self._limits[pool.name]
 
     def snapshot(
-        self, revision: int, now: datetime, leaving: Collection[str], movable: Collection[str] = ()
+        self,
+        revision: int,
+        now: datetime,
+        leaving: Collection[str],
+        movable: Collection[str] = (),
+        *,
+        beside_buffers: bool = False,
     ) -> Snapshot:
         """Return all that planning may look at, as it were without the views `leaving`.
 
         These take no pods then, and those on them that must move are to be placed. Of the views `movable`
         they are to be placed, too, but these stay open, and room is counted as if the pods were not there.
+        The places that buffers keep are free, unless it is to be planned `beside_buffers`.
         """
         pools = heaviest_first(self._objects.pools.values())
         limits = {p.name: left for p in pools if (left := self.limit_left(p)) is not None}
-        existing_nodes, pods = self._existing_nodes_and_pods(now, leaving, movable)
+        existing_nodes, pods = self._existing_nodes_and_pods(
+            now, leaving, movable, beside_buffers=beside_buffers
+        )
         return Snapshot(
             revision=revision,
             taken_at=now,
@@ -156,7 +179,7 @@ class Capacity:
         )
 
     def _existing_nodes_and_pods(
-        self, now: datetime, leaving: Collection[str], movable: Collection[str]
+        self, now: datetime, leaving: Collection[str], movable: Collection[str], *, beside_buffers: bool
     ) -> tuple[tuple[ExistingNode, ...], tuple[Pod, ...]]:
         """Return existing nodes, and the pods to place: those that wait, and those on nodes that go for good.
 
@@ -170,7 +193,7 @@ class Capacity:
         for view in self._objects.views():
             ending = self._marks.ending(view) or view.name in leaving
             if not ending and view.name not in movable:
-                existing_node = self._measured(view)
+                existing_node = self._measured(view, beside_buffers=beside_buffers)
             else:
                 there = self._objects.pods_of(view)
                 moving = {p.uid: p for p in there if self._must_move(p, view, now)}

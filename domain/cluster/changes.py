@@ -28,12 +28,13 @@ class Changes:
     views: dict[str, None] = field(default_factory=dict)
     bound: list[PodBound] = field(default_factory=list)
     pools: bool = False
+    buffers: bool = False
     retry_refused: set[Help] = field(default_factory=set)
     crowded_out: list[str] = field(default_factory=list)
     to_come_ended: list[tuple[str, bool]] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return bool(self.pods or self.views or self.bound or self.pools or self.retry_refused)
+        return bool(self.pods or self.views or self.bound or self.pools or self.retry_refused or self.buffers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
+from treenail.domain.cluster.buffers import BufferBook
 from treenail.domain.cluster.capacity import Capacity
 from treenail.domain.cluster.change_recorder import ChangeRecorder
 from treenail.domain.cluster.changes import Changes, PodBound
 from treenail.domain.cluster.cluster_facts import (
+    OF_BUFFERS,
     ClusterFact,
     ClusterObject,
     DaemonSet,
@@ -34,12 +36,14 @@ from treenail.domain.cluster.recent_changes import RecentChanges
 from treenail.domain.cluster.refused_pods import Help
 from treenail.domain.cluster.storage_book import Affected
 from treenail.domain.cluster.workloads import Workload
+from treenail.domain.model.capacity_buffers import CapacityBuffer, of_buffer
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_overlays import NodeOverlay
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
+from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
@@ -65,6 +69,7 @@ class ClusterModel:
             self.promises, self.objects, self.marks, self._recorder, lasts=promise_lasts
         )
         self.expected = ExpectedPods(self.objects, self.promises)
+        self.buffers = BufferBook(self.objects, self.promises)
         self._sight = FirstSight()
         self.recent = RecentChanges()
         self.pod_events = PodEvents()
@@ -107,10 +112,13 @@ class ClusterModel:
             self._set_aside(one, now, listed=True)
         self._sight.complete(now)
         for kind in Kind:
+            if kind in OF_BUFFERS and kind in fact.unreadable:
+                continue  # those that were there may be there still
             for key, known in sorted(self.objects.store(kind).items()):
                 unseen = known.resource_version == 0 or known.resource_version > fact.revision
                 if (kind, key) not in there and not unseen:
                     self._lose(kind, key, now)
+        self._tend_buffers()
 
     def _set_aside(self, fact: ObjectSetAside, now: datetime, *, listed: bool) -> None:
         """Take in what can be read of an object, if any; else what was last understood of it stays in use."""
@@ -153,12 +161,13 @@ class ClusterModel:
                 self._recorder.pools(changed=not says_the_same(thing, known))
             case DaemonSet():
                 self._see_daemon_set(thing)
-            case Namespace() | Workload():
+            case Namespace() | Workload() | CapacityBuffer() | StoredPodTemplate():
                 self._see_company(thing, changed=not says_the_same(thing, known))
             case PodDisruptionBudget():
                 self.objects.pod_budgets.put(thing)
             case PersistentVolumeClaim() | PersistentVolume() | StorageClass() | CSINode():
                 self._storage_changed(self.objects.storage.put(thing))
+        self._tend_buffers_of(thing, known, listed=listed)
 
     def _lose(self, kind: Kind, key: str, now: datetime) -> None:
         lost = self.objects.store(kind).get(key)
@@ -181,14 +190,31 @@ class ClusterModel:
                 self._recorder.pools(changed=self.objects.remove_overlay(key) is not None)
             case Kind.DAEMON_SET:
                 self._lose_daemon_set(key)
-            case Kind.NAMESPACE:
-                self.objects.namespaces.pop(key, None)
+            case Kind.NAMESPACE | Kind.DEPLOYMENT | Kind.CAPACITY_BUFFER | Kind.POD_TEMPLATE:
+                self.objects.drop(kind, key)
             case Kind.POD_DISRUPTION_BUDGET:
                 self.objects.pod_budgets.remove(key)
             case Kind.REPLICA_SET | Kind.JOB | Kind.STATEFUL_SET:
                 self._lose_workload(kind, key)
             case _:
                 self._storage_changed(self.objects.storage.remove(kind, key))
+        self._tend_buffers_of(None, lost)
+
+    def _tend_buffers_of(
+        self, thing: ClusterObject | None, before: ClusterObject | None, *, listed: bool = False
+    ) -> None:
+        news = not listed and (thing is None or not says_the_same(thing, before))
+        if news and self.buffers.concerned(thing or before):
+            self._tend_buffers()
+
+    def _tend_buffers(self) -> None:
+        """Find anew what buffers ask for, and end the places that none of them wants."""
+        if not self.buffers and not self.promises.buffers():
+            return
+        self.buffers.forget()
+        for promise in self.buffers.surplus(self._launched):
+            self._upkeep.end(promise.pod)
+        self._recorder.changes.buffers = True
 
     def _lose_daemon_set(self, uid: str) -> None:
         self.capacity.forget_daemon_pods(uid)
@@ -214,16 +240,22 @@ class ClusterModel:
             self._recorder.nodes_of(name)
         self.capacity.forget_limit(name)
 
-    def _see_company(self, thing: Namespace | Workload, *, changed: bool) -> None:
+    def _see_company(
+        self, thing: Namespace | Workload | CapacityBuffer | StoredPodTemplate, *, changed: bool
+    ) -> None:
         """Take in what says which other pods there are, or will be."""
-        if isinstance(thing, Workload):
+        if isinstance(thing, CapacityBuffer | StoredPodTemplate):
+            self.objects.put_by_name(thing)
+        elif isinstance(thing, Workload) and thing.kind == Kind.DEPLOYMENT:
+            self.objects.deployments[thing.uid] = thing
+        elif isinstance(thing, Workload):
             self.objects.workloads[kind_of(thing)][thing.uid] = thing
             self.expected.workload(thing.uid, changed=changed)
             self._withdraw_surplus(thing.uid)
-            return
-        self.objects.namespaces[thing.name] = thing
-        if changed:
-            self._recorder.changes.retry_refused.add(Help.COMPANY)
+        else:
+            self.objects.namespaces[thing.name] = thing
+            if changed:
+                self._recorder.changes.retry_refused.add(Help.COMPANY)
 
     def _see_daemon_set(self, daemons: DaemonSet) -> None:
         known = self.objects.daemons.get(daemons.uid)
@@ -387,6 +419,10 @@ class ClusterModel:
             for pod in self.objects.pods_on(name):
                 self._upkeep.release(pod.uid, now)
         self._upkeep.check(name)
+        kept = self.promises.at_for_buffers(name)
+        if kept and view is not None and view.launched and self.capacity.existing_node(name) is None:
+            for promise in kept:  # nobody else is to go there either
+                self._upkeep.end(promise.pod)
         self._recorder.view(name)
 
     # --- decisions
@@ -429,7 +465,7 @@ class ClusterModel:
         """Make a promise, known to fit."""
         self.recent.promise(self.revision, promise)
         self._upkeep.keep(promise)
-        if promise.expected:
+        if promise.expected and not promise.of_buffer:
             self.expected.wait(promise.heir, promise.like.created_at)
 
     def expire_promises(self, now: datetime) -> tuple[tuple[str, int], ...]:
@@ -468,12 +504,27 @@ class ClusterModel:
         pods, claim = self.objects.pods_on(name), self.objects.claims.get(name)
         return not self.promises.at(name) and is_empty(pods, claim)
 
+    def unpromised(self, owner: str, now: datetime | None = None) -> int:
+        """Return how many pods to come, or places of a buffer, of an owner have no promise."""
+        return self.buffers.lacking(owner) if of_buffer(owner) else self.expected.unpromised(owner, now)
+
+    def made_up(self, owner: str, number: int, now: datetime) -> tuple[Pod, ...]:
+        """Return so many pods as stand for those to come, or the places of a buffer, of an owner."""
+        source = self.buffers if of_buffer(owner) else self.expected
+        return source.made_up(owner, number, now)
+
     def snapshot(
-        self, now: datetime, leaving: Collection[str] = (), movable: Collection[str] = ()
+        self,
+        now: datetime,
+        leaving: Collection[str] = (),
+        movable: Collection[str] = (),
+        *,
+        beside_buffers: bool = False,
     ) -> Snapshot:
         """Return all that planning may look at, at this revision, as it were without the views `leaving`.
 
         These take no pods then, and those on them that must move are to be placed. Of the views `movable`
-        they are to be placed, too, while these stay open.
+        they are to be placed, too, while these stay open. Room that buffers keep is free, unless it is to be
+        planned `beside_buffers`.
         """
-        return self.capacity.snapshot(self.revision, now, leaving, movable)
+        return self.capacity.snapshot(self.revision, now, leaving, movable, beside_buffers=beside_buffers)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from treenail.domain.cluster.workloads import Workload
+from treenail.domain.model.capacity_buffers import CapacityBuffer
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
@@ -15,6 +16,7 @@ from treenail.domain.model.node_overlays import NodeOverlay
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
+from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Pod, PodSpec
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
@@ -38,6 +40,9 @@ class Kind(StrEnum):
     REPLICA_SET = "ReplicaSet"
     JOB = "Job"
     STATEFUL_SET = "StatefulSet"
+    DEPLOYMENT = "Deployment"
+    CAPACITY_BUFFER = "CapacityBuffer"
+    POD_TEMPLATE = "PodTemplate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +71,8 @@ ClusterObject: TypeAlias = (
     | StorageObject
     | PodDisruptionBudget
     | Workload
+    | CapacityBuffer
+    | StoredPodTemplate
 )
 
 
@@ -122,7 +129,7 @@ def key_of(thing: ClusterObject) -> str:
             return thing.uid
         case NodeClass():
             return f"{thing.ref.kind}/{thing.ref.name}"
-        case PersistentVolumeClaim() | PodDisruptionBudget():
+        case PersistentVolumeClaim() | PodDisruptionBudget() | CapacityBuffer() | StoredPodTemplate():
             return thing.key
         case _:
             return thing.name
@@ -147,8 +154,12 @@ _KINDS: Final[Mapping[type, Kind]] = {
     StorageClass: Kind.STORAGE_CLASS,
     CSINode: Kind.CSI_NODE,
     PodDisruptionBudget: Kind.POD_DISRUPTION_BUDGET,
+    CapacityBuffer: Kind.CAPACITY_BUFFER,
+    StoredPodTemplate: Kind.POD_TEMPLATE,
 }
 WORKLOADS: Final = (Kind.REPLICA_SET, Kind.JOB, Kind.STATEFUL_SET)
+# What is told of only where capacity buffers are followed.
+OF_BUFFERS: Final = (Kind.CAPACITY_BUFFER, Kind.POD_TEMPLATE, Kind.DEPLOYMENT)
 
 
 def kind_of(thing: ClusterObject) -> Kind:

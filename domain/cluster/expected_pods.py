@@ -185,7 +185,7 @@ class ExpectedPods:
         self._numbered += 1
         return replace(
             like,
-            uid=f"{_EXPECTED}{owner}/{self._numbered}",
+            uid=made_up_uid(owner, self._numbered),
             name=f"{like.name}-expected-{self._numbered}",
             resource_version=0,
             labels={key: value for key, value in like.labels.items() if key not in _OWN_LABELS},
@@ -243,8 +243,13 @@ class ExpectedPods:
         return tuple(over)
 
 
+def made_up_uid(owner: str, number: int) -> str:
+    """Return the uid of a pod that is not there, and that `is_expected` knows by it."""
+    return f"{_EXPECTED}{owner}/{number}"
+
+
 def is_expected(pod: Pod) -> bool:
-    """Return whether a pod stands for one that is still to be made."""
+    """Return whether a pod stands for one that is still to be made, or for a place that a buffer keeps."""
     return pod.uid.startswith(_EXPECTED)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from treenail.domain.cluster.cluster_facts import (
     WORKLOADS,
@@ -20,6 +20,7 @@ from treenail.domain.cluster.emptiness import moved
 from treenail.domain.cluster.node_rivals import holder_of, one_of_several, owned_by
 from treenail.domain.cluster.storage_book import StorageBook
 from treenail.domain.cluster.workloads import Workload
+from treenail.domain.model.capacity_buffers import CapacityBuffer
 from treenail.domain.model.left_alone import LeftAlone, left_alone
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass, NodeClassRef
@@ -27,6 +28,7 @@ from treenail.domain.model.node_overlays import NodeOverlay, heaviest_overlays_f
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim, NodeView
 from treenail.domain.model.pod_budgets import PodBudgets
+from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.stand_alone_claims import own_pool
 
@@ -53,6 +55,9 @@ class Inventory:
         self.daemons: dict[str, DaemonSet] = {}
         self.namespaces: dict[str, Namespace] = {}
         self.workloads: dict[Kind, dict[str, Workload]] = {kind: {} for kind in WORKLOADS}
+        self.deployments: dict[str, Workload] = {}
+        self.capacity_buffers: dict[str, CapacityBuffer] = {}
+        self.pod_templates: dict[str, StoredPodTemplate] = {}
         # Those that could not be understood, as they were told of last.
         self.aside: dict[tuple[Kind, str], ObjectSetAside] = {}
         self.storage = StorageBook(self.aside)
@@ -89,8 +94,28 @@ class Inventory:
             Kind.CSI_NODE: self.storage.csi_nodes,
             Kind.POD_DISRUPTION_BUDGET: self.pod_budgets.all,
             **self.workloads,
+            Kind.DEPLOYMENT: self.deployments,
+            Kind.CAPACITY_BUFFER: self.capacity_buffers,
+            Kind.POD_TEMPLATE: self.pod_templates,
         }
         return stores[kind]
+
+    def put_by_name(self, thing: CapacityBuffer | StoredPodTemplate) -> None:
+        """Keep the present state of an object that nothing else hangs on."""
+        if isinstance(thing, CapacityBuffer):
+            self.capacity_buffers[thing.key] = thing
+        else:
+            self.pod_templates[thing.key] = thing
+
+    def drop(self, kind: Kind, key: str) -> None:
+        """Forget an object that nothing else hangs on: one of these kinds."""
+        stores: dict[Kind, dict[str, Any]] = {
+            Kind.NAMESPACE: self.namespaces,
+            Kind.DEPLOYMENT: self.deployments,
+            Kind.CAPACITY_BUFFER: self.capacity_buffers,
+            Kind.POD_TEMPLATE: self.pod_templates,
+        }
+        stores[kind].pop(key, None)
 
     def ended(self, thing: ClusterObject) -> bool:
         """Return whether `thing` is a claim that is known to be gone, so that what tells of it is old."""

@@ -39,9 +39,11 @@ class PromiseUpkeep:
         self._restorable: dict[str, str] = {}
 
     def keep(self, promise: Promise) -> None:
-        """Make a promise, known to fit."""
+        """Make a promise, known to fit, if buffers give way where they keep the room."""
         self._promises.make(promise)
         self._recorder.promise(promise)
+        if not promise.of_buffer and self._promises.at_for_buffers(promise.target):
+            self.check(promise.target)
 
     def end(self, uid: str) -> Promise | None:
         """End the promise made to a pod, if there is one, and return it."""

@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Final
 
+from treenail.domain.model.capacity_buffers import of_buffer
 from treenail.domain.model.pods import Pod, PodSpec
 from treenail.domain.model.resources import NOTHING, Resources, total
 
@@ -22,7 +23,8 @@ class Promise:
 
     `heir` is set for a pod that still stands on a leaving node and will come back with another uid:
     the uid of the owner that makes its successor. `expected` says that the pod is still to be made: then its
-    owner is the heir from the start. `expires_at` is None while the target is on its way.
+    owner is the heir from the start. Where the owner is a capacity buffer nobody inherits: the place is kept
+    free, and whoever needs the room gets it. `expires_at` is None while the target is on its way.
     """
 
     like: Pod
@@ -36,6 +38,11 @@ class Promise:
     def pod(self) -> str:
         """The uid of the pod."""
         return self.like.uid
+
+    @property
+    def of_buffer(self) -> bool:
+        """Whether a capacity buffer keeps the place."""
+        return self.expected and of_buffer(self.heir)
 
     @property
     def spec(self) -> PodSpec:
@@ -57,6 +64,8 @@ class PromiseBook:
         self._heirless: dict[str, list[str]] = {}
         # Promises to pods that are still to be made, by the owner that is to make them.
         self._expected: dict[str, dict[str, None]] = {}
+        # Those of them that are buffers.
+        self._buffers: dict[str, None] = {}
         # By expiry. An entry is out of date when its promise has ended or has got another one.
         self._expiries: list[tuple[datetime, str]] = []
 
@@ -75,8 +84,17 @@ class PromiseBook:
         """Return every target with a promise, in the order of their first."""
         return tuple(self._by_target)
 
+    def at_for_pods(self, target: str) -> tuple[Promise, ...]:
+        """Return the promises of places on `target` less those that buffers keep, in the order made."""
+        there = self.at(target)
+        return tuple(promise for promise in there if not promise.of_buffer) if self._buffers else there
+
+    def at_for_buffers(self, target: str) -> tuple[Promise, ...]:
+        """Return the places on `target` that buffers keep, in the order made."""
+        return tuple(promise for promise in self.at(target) if promise.of_buffer) if self._buffers else ()
+
     def reserved(self, target: str) -> Resources:
-        """Return what the promises on `target` add up to."""
+        """Return what the promises on `target` add up to, with the places that buffers keep."""
         if target not in self._by_target:
             return NOTHING
         known = self._reserved.get(target)
@@ -98,6 +116,10 @@ class PromiseBook:
         """Return the promises to pods that an owner is still to make, in the order made."""
         return tuple(self._by_pod[pod] for pod in self._expected.get(owner, ()))
 
+    def buffers(self) -> tuple[str, ...]:
+        """Return the buffers that places are kept for, as owners."""
+        return tuple(self._buffers)
+
     def to_come(self, owner: str) -> int:
         """Return how many promises there are to pods that an owner is still to make."""
         return len(self._expected.get(owner, ()))
@@ -112,6 +134,8 @@ class PromiseBook:
         self._reserved.pop(promise.target, None)
         if promise.expected:
             self._expected.setdefault(promise.heir, {})[promise.pod] = None
+            if promise.of_buffer:
+                self._buffers[promise.heir] = None
         if promise.expires_at is not None:
             heapq.heappush(self._expiries, (promise.expires_at, promise.pod))
 
@@ -130,6 +154,7 @@ class PromiseBook:
             del expected[pod]
             if not expected:
                 del self._expected[promise.heir]
+                self._buffers.pop(promise.heir, None)
         heirless = self._heirless.get(promise.heir)
         if heirless and pod in heirless:
             heirless.remove(pod)
@@ -213,13 +238,13 @@ class PromiseBook:
     def withdraw_overdrawn(self, target: str, free: Resources) -> tuple[Promise, ...]:
         """End the latest promises on `target` until the rest fits into `free` (before any promise).
 
-        Those to pods that are not there yet end first.
+        Those that buffers keep end first, then those to pods that are not there yet.
 
         The scheduler may send a pod where we promised room to another: then the promise cannot hold.
         """
         withdrawn: list[Promise] = []
         latest_first = self.at(target)[::-1]
-        for promise in sorted(latest_first, key=lambda p: not p.expected):
+        for promise in sorted(latest_first, key=lambda p: (not p.of_buffer, not p.expected)):
             if self.reserved(target).fits(free):
                 break
             self.end(promise.pod)

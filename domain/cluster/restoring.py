@@ -44,8 +44,8 @@ def restore_expected(model: ClusterModel, now: datetime, *, lasts_until: datetim
             )
             places = max(0, number - there)
             came = model.expected.without_place(owner)[:places]
-            to_come = min(places - len(came), model.expected.unpromised(owner, now))
-            for pod in (*came, *model.expected.made_up(owner, to_come, now)):
+            to_come = min(places - len(came), model.unpromised(owner, now))
+            for pod in (*came, *model.made_up(owner, to_come, now)):
                 if not _fits(model, pod, claim):
                     break  # others took the room
                 model.keep(
@@ -79,7 +79,7 @@ def _moves(model: ClusterModel, pod: Pod, claim: NodeClaim) -> bool:
 
 def _fits(model: ClusterModel, pod: Pod, claim: NodeClaim) -> bool:
     """Return whether a claim has room for a pod, as far as is known what it will be."""
-    existing_node = model.capacity.existing_node(claim.name)
+    existing_node = model.capacity.existing_node(claim.name, beside_buffers=True)
     return not claim.launched or (existing_node is not None and pod.spec.requests.fits(existing_node.free))
 
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from treenail.domain.model.labels import PROVISION_FOR
+from treenail.domain.model.pod_templates import PodTemplate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """A ReplicaSet, Job or StatefulSet: the controller of pods, and how many it wants to run now.
+    """A ReplicaSet, Job, StatefulSet or Deployment: what makes pods, and how many it wants to run now.
 
     `wanted` is the number of pods that should be active: the replicas, or of a Job
     min(parallelism, completions - succeeded). `held` is why no more of them are made though there are
@@ -19,7 +20,7 @@ class Workload:
     "" where any pod of it is like the next ones. `in_turn` says that each pod is made when the one before it
     is ready. `part_of` is the object that made this one, as "Deployment/web", "" where none did.
     `for_pods_only` says that people want no node for pods that are not there yet (the annotation
-    `treenail.sh/provision-for: pods`).
+    `treenail.sh/provision-for: pods`). `template` is None unless capacity buffers are followed.
     """
 
     uid: str
@@ -33,6 +34,7 @@ class Workload:
     in_turn: bool = False
     part_of: str = ""
     for_pods_only: bool = False
+    template: PodTemplate | None = None
 
     @property
     def told_as(self) -> str:

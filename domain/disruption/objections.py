@@ -39,7 +39,7 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
     against = node_objection(view)
     if against is not None:
         return against
-    if proposal.replaced_first and model.promises.at(view.name):
+    if proposal.replaced_first and model.promises.at_for_pods(view.name):
         return Block.NOMINATED.by()
     limited = view.claim is not None and view.claim.termination_grace_period is not None
     if limited and proposal.cause is Cause.DRIFTED:

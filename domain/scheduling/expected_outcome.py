@@ -9,6 +9,7 @@ from datetime import datetime
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.expected_pods import is_expected
 from treenail.domain.cluster.planning import PlanDecided
+from treenail.domain.model.capacity_buffers import keeps_room_for_buffer, of_buffer
 from treenail.domain.model.claim_prices import price_of
 from treenail.domain.model.claims import DECISION, expected_pods, promised_pods
 from treenail.domain.model.node_pools import Generation
@@ -37,7 +38,8 @@ class ExpectedOutcome:
 
     def begin(self, decided: PlanDecided, now: datetime) -> None:
         """Take in a decision whose places were promised."""
-        owners = {p.owner.uid: None for p in decided.snapshot.pods if p.owner is not None and is_expected(p)}
+        pods = (p for p in decided.snapshot.pods if is_expected(p) and not keeps_room_for_buffer(p))
+        owners = {p.owner.uid: None for p in pods if p.owner is not None}
         promises = (promise for owner in owners for promise in self._model.promises.expected(owner))
         places = sum(promise.decision == decided.decision.id for promise in promises)
         if places:
@@ -103,7 +105,7 @@ class UnusedNodes:
             if view is None or view.claim is None:
                 self._used.pop(name, None)
                 yield from self._wasted(name, now)
-            elif name not in self._used and expected_pods(view.claim):
+            elif name not in self._used and any(not of_buffer(owner) for owner in expected_pods(view.claim)):
                 seen = name in self._waiting or view.claim.generation is not Generation.V1ALPHA5
                 known = seen or not view.claim.initialized
                 self._waiting[name] = view.claim

@@ -10,6 +10,7 @@ from treenail.domain.model.pods import Pod
 from treenail.domain.model.pool_limits import NODES
 from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim
+from treenail.domain.packing.problem import ExistingNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,8 @@ class _Check:
     def _still_waiting(self, uid: str) -> Pod | None:
         """Return the pod if it still needs a place; for an expected one, one that came, or is still to."""
         model, pod = self._model, self._model.objects.pods.get(uid)
+        if pod is None and uid in model.buffers.offered:
+            return self._place_of_buffer(uid)
         if pod is None and uid in model.expected.offered:
             return self._came_instead(uid)
         if pod is None or uid in self._placed or model.promises.of(uid) is not None:
@@ -77,9 +80,7 @@ class _Check:
         kept: list[tuple[Pod, str]] = []
         for uid, target in plan.nominations.items():
             pod = self._still_waiting(uid)
-            existing_node = (
-                self._model.capacity.existing_node(target) if target not in self._leaving else None
-            )
+            existing_node = self._room(uid, target)
             if pod is None or existing_node is None:
                 continue
             given = self._given.get(target, NOTHING)
@@ -88,6 +89,25 @@ class _Check:
                 self._placed.add(pod.uid)
                 kept.append((pod, target))
         return tuple(kept)
+
+    def _room(self, uid: str, target: str) -> ExistingNode | None:
+        """Return what is free on a target: buffers give way to pods, and not to each other."""
+        if target in self._leaving:
+            return None
+        beside = uid in self._model.buffers.offered
+        return self._model.capacity.existing_node(target, beside_buffers=beside)
+
+    def _place_of_buffer(self, uid: str) -> Pod | None:
+        """Return what stands for a place of a buffer, if that still lacks one."""
+        model, like = self._model, self._model.buffers.offered[uid]
+        assert like.owner is not None  # noqa: S101
+        owner = like.owner.uid
+        found = model.buffers.served().get(owner)
+        if found is None or found[1].spec != like.spec or model.promises.of(uid) is not None:
+            return None
+        left = self._to_come.setdefault(owner, model.buffers.lacking(owner))
+        self._to_come[owner] = left - 1
+        return like if left > 0 else None
 
     def _came_instead(self, uid: str) -> Pod | None:
         """Return who gets the place of an expected pod: one that came since, or itself if it is to come."""

@@ -259,6 +259,16 @@ UNUSED_DOLLARS: Final = _counter(
     "came, or the node went.",
     "nodepool",
 )
+BUFFER_PLACES: Final = _gauge(
+    "treenail_capacity_buffer_places",
+    "Places of a capacity buffer: on nodes in use (ready), on their way (coming), or not found (lacking).",
+    *("buffer", "state"),
+)
+BUFFER_DOLLARS: Final = _gauge(
+    "treenail_capacity_buffer_dollars_per_hour",
+    "What the places of a capacity buffer cost, by the share of nodes that they take, in dollars per hour.",
+    "buffer",
+)
 CLOCK_STEPS: Final = _counter(
     "treenail_clock_steps_total", "Times that the clock of the machine was set while we ran.", "direction"
 )

@@ -57,6 +57,7 @@ class Knowing(Stage):
             tagger=Probe(),
             listener=self.listener,
             recorder=self.recorder,
+            buffer_reporter=Probe(),
             pool_usage_reporter=Probe(),
             drift_inspector=Probe(),
             overlay_inspector=Probe(),

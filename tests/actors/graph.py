@@ -10,6 +10,7 @@ from typing import Any, get_args, get_origin
 
 from treenail.actors.batcher import Batcher
 from treenail.actors.budget_arbiter import BudgetArbiter
+from treenail.actors.buffer_reporter import BufferReporter
 from treenail.actors.cluster_state.cluster_state import ClusterState
 from treenail.actors.cluster_state.subscribers import Subscribers
 from treenail.actors.consolidator import Consolidator
@@ -61,6 +62,7 @@ ACTORS: tuple[type[DomainActor[Any]], ...] = (
     Disruptor,
     Consolidator,
     BudgetArbiter,
+    BufferReporter,
 )
 
 # What the constructors call those they tell.
@@ -87,6 +89,7 @@ ROLES = {
     "tagger": "InstanceTagger",
     "listener": "InterruptionListener",
     "recorder": "PodEventRecorder",
+    "buffer_reporter": "BufferReporter",
     "trial": "ProvisioningTrial",
     "observer": "observer",
 }

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from collections.abc import Sequence
+from typing import Final, Literal, TypedDict
 
 from msgspec import field
 
-from treenail.adapters.api.core.pod_model import PodSpecModel
+from treenail.adapters.api.core.pod_model import PodSpecModel, RestartPolicy
 from treenail.adapters.api.core.storage import PersistentVolumeClaimModel, volume_claim
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.metadata import CoreObject, ObjectMeta, TemplateMetadata
 from treenail.adapters.api.model import Model
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import LabelSelectorModel
-from treenail.adapters.api.workloads import MOST_REPLICAS, Deployment, PodTemplate, ReplicaSet, StatefulSet
+from treenail.adapters.api.workloads import MOST_REPLICAS, Deployment, ReplicaSet, StatefulSet
 from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.model.pod_templates import PodTemplate
 from treenail.domain.model.pods import LabelSelector
+
+_TEMPLATE: Final = "spec.template"
 
 
 class PodTemplateModel(Model, kw_only=True):
@@ -104,7 +108,7 @@ def daemon_set(model: DaemonSetModel, reading: Reading) -> Translation:
     """Return the DaemonSet; FieldError says what is wrong with it."""
     meta = _checked(model.metadata)
     _selector(model.spec)
-    template = _template(model.spec.template, reading)
+    template = template_of(model.spec.template, reading, _TEMPLATE, restart=("Always",))
     found = DaemonSet(
         uid=meta.uid or f"{meta.namespace}/{meta.name}",
         name=meta.name,
@@ -135,7 +139,7 @@ def _replicated(spec: ReplicatedSpecModel, meta: ObjectMeta, reading: Reading) -
         "namespace": meta.namespace,
         "replicas": _replicas(spec),
         "selector": _selector(spec),
-        "template": _template(spec.template, reading),
+        "template": template_of(spec.template, reading, _TEMPLATE, restart=("Always",)),
     }
 
 
@@ -156,11 +160,17 @@ def _selector(spec: WorkloadSpecModel) -> LabelSelector:
     return selector
 
 
-def _template(model: PodTemplateModel, reading: Reading) -> PodTemplate:
-    at = "spec.template"
+def template_of(
+    model: PodTemplateModel, reading: Reading, at: str, *, restart: Sequence[RestartPolicy] = ()
+) -> PodTemplate:
+    """Return the template at the path `at`; `restart` are the policies allowed, if not all.
+
+    Raises:
+        FieldError: something is wrong with it.
+    """
     model.metadata.check(f"{at}.metadata")
     return PodTemplate(
         labels=model.metadata.labels,
         annotations=model.metadata.annotations,
-        spec=reading.specs.of(model.spec, f"{at}.spec", restart=("Always",)),
+        spec=reading.specs.of(model.spec, f"{at}.spec", restart=restart),
     )

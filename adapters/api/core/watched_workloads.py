@@ -130,7 +130,7 @@ def watched_replica_set(model: WatchedReplicaSetModel, _reading: Reading) -> Tra
     """Return the ReplicaSet, nothing where it wants no pods."""
     failure = model.status.holds("ReplicaFailure")
     held = f"its pods cannot be made: {failure.message}" if failure else ""
-    return _told("ReplicaSet", model.metadata, model.spec.replicas, held)
+    return told("ReplicaSet", model.metadata, model.spec.replicas, held)
 
 
 def watched_job(model: WatchedJobModel, _reading: Reading) -> Translation:
@@ -157,7 +157,7 @@ def watched_job(model: WatchedJobModel, _reading: Reading) -> Translation:
         held = f"managed by {spec.managed_by}"
     elif failed:
         held = "some of its pods failed, and the next ones are made after a pause"
-    return _told("Job", model.metadata, wanted, held)
+    return told("Job", model.metadata, wanted, held)
 
 
 def watched_stateful_set(model: WatchedStatefulSetModel, _reading: Reading) -> Translation:
@@ -177,13 +177,21 @@ def watched_stateful_set(model: WatchedStatefulSetModel, _reading: Reading) -> T
             held = "its next pods may be of either of two revisions"
         revision = status.current_revision
     in_turn = spec.pod_management_policy == "OrderedReady"
-    return _told("StatefulSet", model.metadata, spec.replicas, held, revision=revision, in_turn=in_turn)
+    return told("StatefulSet", model.metadata, spec.replicas, held, revision=revision, in_turn=in_turn)
 
 
-def _told(
-    kind: str, meta: ObjectMeta, wanted: int, held: str, *, revision: str = "", in_turn: bool = False
+def told(
+    kind: str,
+    meta: ObjectMeta,
+    wanted: int,
+    held: str,
+    *,
+    revision: str = "",
+    in_turn: bool = False,
+    idle: bool = False,
 ) -> Translation:
-    if wanted <= 0:
+    """Return a workload that wants so many pods; nothing where that is none, unless it may be `idle`."""
+    if wanted <= 0 and not idle:
         return Translation(objects=())
     found = Workload(
         uid=meta.uid,

@@ -9,6 +9,7 @@ import yaml
 
 from treenail.adapters.api.schema.definitions import Definition
 from treenail.adapters.api.schema.kinds.aws_node_templates import AWS_NODE_TEMPLATES
+from treenail.adapters.api.schema.kinds.capacity_buffers import CAPACITY_BUFFERS
 from treenail.adapters.api.schema.kinds.ec2_node_classes import EC2_NODE_CLASSES
 from treenail.adapters.api.schema.kinds.kwok_node_classes import KWOK_NODE_CLASSES
 from treenail.adapters.api.schema.kinds.machines import MACHINES
@@ -26,6 +27,7 @@ DEFINITIONS: Final[tuple[Definition, ...]] = (
     MACHINES,
     AWS_NODE_TEMPLATES,
     KWOK_NODE_CLASSES,
+    CAPACITY_BUFFERS,
 )
 
 _HEAD: Final = "# Made from the models in adapters/api by `make crds`: change those.\n"

@@ -87,13 +87,15 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A kind in all its versions. All are of the cluster, none of a namespace."""
+    """A kind in all its versions."""
 
     group: str
     kind: str
     plural: str
     versions: tuple[Version, ...]
     short_names: tuple[str, ...] = ()
+    category: str = "karpenter"
+    namespaced: bool = False
 
     @property
     def name(self) -> str:
@@ -110,7 +112,7 @@ class Definition:
             "listKind": f"{self.kind}List",
             "plural": self.plural,
             "singular": self.kind.lower(),
-            "categories": ["karpenter"],
+            "categories": [self.category],
         }
         if self.short_names:
             names["shortNames"] = list(self.short_names)
@@ -120,7 +122,7 @@ class Definition:
             "metadata": {"name": self.name},
             "spec": {
                 "group": self.group,
-                "scope": "Cluster",
+                "scope": "Namespaced" if self.namespaced else "Cluster",
                 "names": names,
                 "versions": [one.tree(stored=one is self.versions[-1]) for one in self.versions],
                 **({"conversion": dict(_CONVERSION)} if len(self.versions) > 1 else {}),

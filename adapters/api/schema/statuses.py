@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, field
 
 from treenail.adapters.api.metadata import ConditionModel
-from treenail.adapters.api.model import PlainQuantities, StrictModel, Time
+from treenail.adapters.api.model import NotEmpty, NotNegative, PlainQuantities, StrictModel, Time
 
 Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
@@ -108,6 +108,22 @@ class KWOKNodeClassStatusModel(StrictModel):
     """What there is of a KWOKNodeClass."""
 
     conditions: tuple[PoolConditionModel, ...] = ()
+
+
+class BufferTemplateModel(StrictModel, kw_only=True):
+    """The PodTemplate of a buffer."""
+
+    name: NotEmpty
+
+
+class CapacityBufferStatusModel(StrictModel):
+    """What was found for a CapacityBuffer."""
+
+    conditions: tuple[PoolConditionModel, ...] = ()
+    pod_template_ref: BufferTemplateModel | None = None
+    pod_template_generation: int = 0
+    provisioning_strategy: str = ""
+    replicas: NotNegative = 0
 
 
 class AWSNodeTemplateStatusModel(StrictModel):

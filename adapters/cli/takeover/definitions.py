@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from treenail.adapters.cli.takeover.estate import NOT_SUPPORTED, Estate, Tree
+from treenail.adapters.cli.takeover.estate import Estate, Tree
 from treenail.adapters.cli.takeover.findings import Finding, Verdict
 
 _SECTION: Final = "definitions"
@@ -35,8 +35,6 @@ def _verdict(kind: str, tree: Tree) -> tuple[Verdict, str]:
     versions = [one["name"] for one in spec.get("versions") or () if one.get("served", True)]
     stored = (tree.get("status") or {}).get("storedVersions") or []
     told = f"serves {', '.join(versions)}" + (f", stored in {', '.join(stored)}" if stored else "")
-    if kind in NOT_SUPPORTED:
-        return Verdict.NOT_SUPPORTED, "objects of this kind are not read"
     if kind not in _CONVERTED:
         return Verdict.SAME, told
     if _NEW not in versions:

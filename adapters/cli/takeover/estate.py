@@ -32,6 +32,7 @@ _OURS: Final[tuple[_Kind, ...]] = (
     (("karpenter.sh/v1", "karpenter.sh/v1beta1"), "NodeClaim", "nodeclaims"),
     (("karpenter.sh/v1alpha5",), "Machine", "machines"),
     (("karpenter.sh/v1alpha1",), "NodeOverlay", "nodeoverlays"),
+    (("autoscaling.x-k8s.io/v1beta1", "autoscaling.x-k8s.io/v1alpha1"), "CapacityBuffer", "capacitybuffers"),
 )
 WEBHOOKS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 _KUBERNETES: Final[tuple[_Kind, ...]] = (
@@ -43,11 +44,7 @@ _KUBERNETES: Final[tuple[_Kind, ...]] = (
     *((("admissionregistration.k8s.io/v1",), kind, f"{kind.lower()}s") for kind in WEBHOOKS),
 )
 GROUPS: Final = frozenset({"karpenter.sh", "karpenter.k8s.aws"})
-_UNKNOWN: Final[tuple[_Kind, ...]] = (
-    (("autoscaling.x-k8s.io/v1beta1", "autoscaling.x-k8s.io/v1alpha1"), "CapacityBuffer", "capacitybuffers"),
-)
-NOT_SUPPORTED: Final = frozenset(kind for _, kind, _ in _UNKNOWN)
-_KINDS: Final = frozenset(kind for _, kind, _ in (*_OURS, *_KUBERNETES, *_UNKNOWN))
+_KINDS: Final = frozenset(kind for _, kind, _ in (*_OURS, *_KUBERNETES))
 _DECODED: Final = frozenset(kind for _, kind, _ in _OURS) | {"Node"}
 # Of these only some are looked at, and a cluster has thousands of others.
 _SELECTED: Final = {"ConfigMap": f"metadata.name={GLOBAL_SETTINGS}"}
@@ -101,7 +98,7 @@ def of_cluster(kubeconfig: Path | None, context: str | None, *, tell: bool = Tru
         try:
             unreadable: dict[str, str] = {}
             # Those that any API server has come first: where they cannot be read, nothing can.
-            items = [*_all(connection, _KUBERNETES), *_all(connection, (*_OURS, *_UNKNOWN), unreadable)]
+            items = [*_all(connection, _KUBERNETES), *_all(connection, _OURS, unreadable)]
         finally:
             connection.close()
     except (NotConnectedError, PortError) as error:

@@ -7,7 +7,7 @@ from typing import Final
 
 from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.api.manifests import decode_all
-from treenail.adapters.cli.takeover.estate import NOT_SUPPORTED, Estate
+from treenail.adapters.cli.takeover.estate import Estate
 from treenail.adapters.cli.takeover.findings import Finding, Verdict
 from treenail.domain.disruption.drift import Standard
 from treenail.domain.launch.launching import LaunchMark
@@ -34,10 +34,9 @@ def objects(estate: Estate) -> Iterator[Finding]:
         section = _NODES if about.partition(" ")[0] in ("Node", "NodeClaim", "Machine") else _POOLS
         yield Finding(section, about, Verdict.NOT_UNDERSTOOD, f"{error.field}: {error.problem}".strip(": "))
     yield from _pools(there, warned)
-    for kind in sorted(NOT_SUPPORTED):
-        for tree in estate.trees(kind):
-            name = (tree.get("metadata") or {}).get("name", "")
-            yield Finding(_POOLS, f"{kind} {name}", Verdict.NOT_SUPPORTED, "is not read, and changes nothing")
+    for one in there.capacity_buffers:
+        gated = "is followed where the feature gate CapacityBuffer is on"
+        yield Finding(_POOLS, f"CapacityBuffer {one.name}", Verdict.ADOPTED, gated)
     yield from _claims(there)
     yield from _nodes(there)
 

@@ -37,6 +37,7 @@ from treenail.domain.model.pods import Pod
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.runtime import Agenda, Ref
 from treenail.domain.model.taints import Taint
+from treenail.domain.status.buffer_status import BufferStatus
 from treenail.domain.status.pool_usage import PoolUsage
 
 T = TypeVar("T", bound=ApiObject)
@@ -188,6 +189,10 @@ class FakeCluster:
     def usage(self, about: ObjectRef) -> PoolUsage | None:
         """Return what the status of a pool says that its nodes have; None where it says nothing yet."""
         return self._server.statuses.usage(about)
+
+    def buffer_status(self, name: str, *, namespace: str = "default") -> BufferStatus | None:
+        """Return what the status of a capacity buffer says; None where it says nothing yet."""
+        return self._server.statuses.buffer_status(ObjectRef("CapacityBuffer", name, namespace))
 
     def annotations(self, about: ObjectRef) -> Mapping[str, str]:
         """Return what a pool or a node class was annotated with."""
@@ -392,6 +397,10 @@ class FakeCluster:
     def set_usage(self, about: ObjectRef, usage: PoolUsage) -> None:
         """Set what the nodes of a pool have together."""
         self._requests.write(None, self._server.statuses.set_usage, about, usage)
+
+    def set_buffer_status(self, status: BufferStatus) -> None:
+        """Set what was found for a capacity buffer."""
+        self._requests.write(None, self._server.statuses.set_buffer_status, status)
 
     def hold_node_class(self, about: ObjectRef, finalizer: str) -> None:
         """Keep a node class from going."""

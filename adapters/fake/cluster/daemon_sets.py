@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from treenail.adapters.api.workloads import PodTemplate
 from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
 from treenail.adapters.fake.cluster.census import Census
@@ -18,6 +17,7 @@ from treenail.adapters.fake.cluster.topology import NO_NEEDS, Topology, topology
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.model import labels
 from treenail.domain.model.nodes import Node
+from treenail.domain.model.pod_templates import PodTemplate
 from treenail.domain.model.pods import Expression, NodeAffinity, Owner, Pod, PodSpec
 from treenail.domain.model.requirements import Operator
 from treenail.domain.model.resources import Resources

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from copy import copy
 from typing import Final
 
-from treenail.adapters.api.workloads import PodTemplate
 from treenail.adapters.fake.cluster.api_server import ApiServer
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.settings import ClusterFaults
 from treenail.adapters.fake.luck import chance, fork
 from treenail.domain.model.errors import AlreadyExistsError, InvalidError
 from treenail.domain.model.events import ClusterEvent, ObjectRef
+from treenail.domain.model.pod_templates import PodTemplate
 from treenail.domain.model.pods import Owner, Pod
 
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from treenail.adapters.api.workloads import ApiObject, Deployment, PriorityClass, ReplicaSet, StatefulSet
-from treenail.domain.cluster.cluster_facts import DaemonSet, Kind
+from treenail.domain.cluster.cluster_facts import OF_BUFFERS, DaemonSet, Kind
+from treenail.domain.model.capacity_buffers import CapacityBuffer
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_overlays import NodeOverlay
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
+from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Owner, Pod
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
@@ -23,8 +25,9 @@ Address: TypeAlias = tuple[str, str]
 
 # What refers to others comes after them.
 KIND_OF: Final[Mapping[type, str]] = {
-    kind: kind.__name__
+    kind: "PodTemplate" if kind is StoredPodTemplate else kind.__name__
     for kind in (
+        StoredPodTemplate,
         Namespace,
         PriorityClass,
         StorageClass,
@@ -41,6 +44,7 @@ KIND_OF: Final[Mapping[type, str]] = {
         Deployment,
         ReplicaSet,
         StatefulSet,
+        CapacityBuffer,
         Pod,
     )
 }
@@ -53,6 +57,8 @@ NAMESPACED: Final = (
     "Pod",
     "PodDisruptionBudget",
     "PersistentVolumeClaim",
+    "CapacityBuffer",
+    "PodTemplate",
 )
 _RANKS: Final = {kind: number for number, kind in enumerate(KIND_OF)}
 # What is watched, in the order of a list: what others refer to comes before them.
@@ -69,6 +75,7 @@ WATCHED: Final = (
     Kind.POD_DISRUPTION_BUDGET,
     Kind.REPLICA_SET,
     Kind.STATEFUL_SET,
+    *OF_BUFFERS,
     Kind.NODE_CLAIM,
     Kind.NODE,
     Kind.POD,
@@ -136,7 +143,7 @@ def deletion_marked(thing: ApiObject) -> bool:
     match thing:
         case Pod() | Node() | NodeClaim() | Namespace():
             return thing.deleting_since is not None
-        case NodePool() | NodeClass() | PersistentVolume() | PersistentVolumeClaim():
+        case NodePool() | NodeClass() | PersistentVolume() | PersistentVolumeClaim() | CapacityBuffer():
             return thing.deleting
         case _:
             return False

@@ -21,7 +21,8 @@ class ClusterSettings:
     `slow_stops` is the share of pods that take anything up to their whole grace period to stop.
     `pod_writes` is how many pods of ReplicaSets and StatefulSets the controller manager makes in a second, in
     batches of 1, 2, 4...; as many as are wanted at once where it is None.
-    `tells_workloads`: watches may tell of workloads.
+    `tells_workloads`: watches may tell of workloads. `tells_buffers`: they tell of capacity buffers, and of
+    what these refer to.
     `device_plugins`: nodes have the extended resources that NodeOverlays say.
     `fill_nodes`: the scheduler prefers the fullest node, instead of the emptiest.
     """
@@ -43,6 +44,7 @@ class ClusterSettings:
     pod_writes: float | None = None
     tells_workloads: bool = True
     device_plugins: bool = True
+    tells_buffers: bool = False
     system_daemons: tuple[DaemonSet, ...] = ()
 
 

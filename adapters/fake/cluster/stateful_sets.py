@@ -6,13 +6,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from treenail.adapters.api.workloads import PodTemplate, StatefulSet
+from treenail.adapters.api.workloads import StatefulSet
 from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.control_plane import ControlPlane, DelayedWork
 from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.objects import Address, Change, address_of
 from treenail.adapters.fake.cluster.offspring import Offspring, suffix
 from treenail.adapters.fake.cluster.slow_start import SlowStart
+from treenail.domain.model.pod_templates import PodTemplate
 from treenail.domain.model.pods import Owner, Pod
 
 _REVISION: Final = "controller-revision-hash"

@@ -15,6 +15,7 @@ from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.node_class_status import NodeClassMeaning
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.nodes import Condition, Node, NodeClaim
+from treenail.domain.status.buffer_status import BufferStatus
 from treenail.domain.status.pool_usage import PoolUsage
 
 _HELD: Final = "EC2NodeClass"
@@ -29,6 +30,7 @@ class _Shown:
     class_generation: int = 0
     usage: PoolUsage | None = None
     annotations: Mapping[str, str] = field(default_factory=dict)
+    buffer: BufferStatus | None = None
 
 
 class Statuses:
@@ -37,7 +39,7 @@ class Statuses:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._shown: defaultdict[Address, _Shown] = defaultdict(_Shown)
-        store.listen(self._forget, "NodePool", "NodeClass", "NodeOverlay")
+        store.listen(self._forget, "NodePool", "NodeClass", "NodeOverlay", "CapacityBuffer")
 
     def set_conditions(
         self,
@@ -99,6 +101,23 @@ class Statuses:
             shown.usage = usage
             self._store.put(thing)
 
+    def set_buffer_status(self, status: BufferStatus) -> None:
+        """Set what was found for a capacity buffer.
+
+        Raises:
+            NotFoundError: the object is not there.
+        """
+        where = address(status.about.kind, status.about.name, status.about.namespace)
+        thing, shown = self._store.there(where), self._shown[where]
+        conditions = with_conditions(shown.conditions, status.conditions, self._store.now())
+        if (shown.buffer, shown.conditions) != (status, conditions):
+            shown.buffer, shown.conditions = status, conditions
+            self._store.put(thing)
+
+    def buffer_status(self, about: ObjectRef) -> BufferStatus | None:
+        """Return what the status of a capacity buffer says; None where it says nothing yet."""
+        return self._of(about).buffer
+
     def annotate(self, about: ObjectRef, annotations: Mapping[str, str]) -> None:
         """Set annotations, beside those that are there; new ones, or other ones, change the object.
 
@@ -155,4 +174,4 @@ class Statuses:
             self._shown.pop(change.address, None)
 
     def _of(self, about: ObjectRef) -> _Shown:
-        return self._shown.get(address(about.kind, about.name), _Shown())
+        return self._shown.get(address(about.kind, about.name, about.namespace), _Shown())

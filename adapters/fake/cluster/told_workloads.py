@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
-from treenail.adapters.api.workloads import ApiObject, ReplicaSet, StatefulSet
+from dataclasses import replace
+
+from treenail.adapters.api.workloads import ApiObject, Deployment, ReplicaSet, StatefulSet
 from treenail.domain.cluster.workloads import Workload, asks_for_pods_only
 
 
-def told(thing: ApiObject | None, *, deleting: bool) -> ApiObject | None:
-    """Return what clients are told of an object: None of a workload that wants no pods."""
+def told(thing: ApiObject | None, *, deleting: bool, templates: bool = False) -> ApiObject | None:
+    """Return what clients are told of an object: None of a workload that wants no pods.
+
+    With `templates`, they are told from what pods are made, and of workloads that are nobody's in any case.
+    """
     match thing:
-        case ReplicaSet(replicas=0) | StatefulSet(replicas=0):
-            return None
-        case ReplicaSet():
-            held = f"its pods cannot be made: {thing.failure}" if thing.failure else ""
-            return Workload(
-                uid=thing.uid,
-                kind="ReplicaSet",
-                name=thing.name,
-                namespace=thing.namespace,
-                resource_version=thing.resource_version,
-                wanted=thing.replicas,
-                held="deleted" if deleting else held,
-                part_of=next((f"{o.kind}/{o.name}" for o in thing.owners if o.controller), ""),
-                for_pods_only=asks_for_pods_only(thing.annotations),
-            )
-        case StatefulSet():
-            unseen = "" if thing.revision else "its controller has not seen its last change"
-            return Workload(
-                uid=thing.uid,
-                kind="StatefulSet",
-                name=thing.name,
-                namespace=thing.namespace,
-                resource_version=thing.resource_version,
-                wanted=thing.replicas,
-                held="deleted" if deleting else unseen,
-                revision=thing.revision,
-                in_turn=not thing.parallel,
-                for_pods_only=asks_for_pods_only(thing.annotations),
-            )
+        case ReplicaSet() | StatefulSet() | Deployment():
+            known = _workload(thing, deleting=deleting)
+            alone = templates and not known.part_of
+            if not (known.wanted or alone):
+                return None
+            return replace(known, template=thing.template) if templates else known
         case _:
             return thing
+
+
+def _workload(thing: Deployment | ReplicaSet | StatefulSet, *, deleting: bool) -> Workload:
+    known = Workload(
+        uid=thing.uid,
+        kind=type(thing).__name__,
+        name=thing.name,
+        namespace=thing.namespace,
+        resource_version=thing.resource_version,
+        wanted=thing.replicas,
+        for_pods_only=asks_for_pods_only(thing.annotations),
+    )
+    match thing:
+        case ReplicaSet():
+            held = f"its pods cannot be made: {thing.failure}" if thing.failure else ""
+            part_of = next((f"{o.kind}/{o.name}" for o in thing.owners if o.controller), "")
+            return replace(known, held="deleted" if deleting else held, part_of=part_of)
+        case StatefulSet():
+            unseen = "" if thing.revision else "its controller has not seen its last change"
+            held = "deleted" if deleting else unseen
+            return replace(known, held=held, revision=thing.revision, in_turn=not thing.parallel)
+        case _:
+            return replace(known, held="deleted" if deleting else "")

@@ -7,11 +7,13 @@ from typing import Any, Final
 
 from treenail.adapters.api.workloads import ApiObject, ReplicaSet, StatefulSet
 from treenail.adapters.fake.cluster.objects import address_of, spoken
+from treenail.domain.model.capacity_buffers import CapacityBuffer
 from treenail.domain.model.errors import InvalidError
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
+from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Pod
 
 # What may be applied to objects that others write to as well.
@@ -56,6 +58,9 @@ def updated(known: ApiObject, new: ApiObject) -> ApiObject:
             return replace(new, owners=known.owners, failure=known.failure)
         case StatefulSet() if isinstance(known, StatefulSet):
             return replace(new, revision=known.revision)
+        case CapacityBuffer() | StoredPodTemplate() if isinstance(known, CapacityBuffer | StoredPodTemplate):
+            same = replace(new, generation=known.generation)
+            return same if same == known else replace(new, generation=known.generation + 1)
         case _:
             return new
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, cast
 
+from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.objects import WATCHED, Change, address_of
 from treenail.adapters.fake.cluster.settings import ClusterFaults
@@ -17,6 +18,7 @@ from treenail.adapters.fake.cluster.texts import Texts
 from treenail.adapters.fake.cluster.told_workloads import told
 from treenail.adapters.fake.luck import Span, chance, draw, fork
 from treenail.domain.cluster.cluster_facts import (
+    OF_BUFFERS,
     WORKLOADS,
     ClusterFact,
     ClusterObject,
@@ -59,6 +61,7 @@ class Watch:
         self._dice = plane.fork()
         # What is told of workloads takes no luck from the rest.
         self._workload_dice = fork(copy(self._dice))
+        self._buffer_dice = fork(copy(self._dice))
         self._store = plane.store
         self._settings = plane.settings
         self._faults = faults
@@ -70,7 +73,9 @@ class Watch:
         self._cut_off_until = 0.0
         self._streams: dict[str, _Stream] = {}
         self._latest: dict[tuple[Kind, str], float] = {}
-        self._kinds = tuple(k for k in WATCHED if self._settings.tells_workloads or k not in WORKLOADS)
+        unheard: tuple[Kind, ...] = () if self._settings.tells_workloads else WORKLOADS
+        unheard += () if self._settings.tells_buffers else OF_BUFFERS
+        self._kinds = tuple(kind for kind in WATCHED if kind not in unheard)
         plane.store.listen(self._changed, *self._kinds)
 
     def feed(self, to: Ref[ClusterFact]) -> None:
@@ -139,7 +144,7 @@ class Watch:
     def _objects(self) -> tuple[ClusterObject, ...]:
         broken = self._store.broken
         there = (
-            told(thing, deleting=self._store.deleting(thing))
+            self._told(thing, deleting=self._store.deleting(thing))
             for kind in self._kinds
             for thing in self._store.of_kind(kind)
             if not broken or address_of(thing) not in broken
@@ -147,7 +152,12 @@ class Watch:
         return tuple(cast("ClusterObject", thing) for thing in there if thing is not None)
 
     def _dice_of(self, kind: Kind) -> random.Random:
+        if kind in OF_BUFFERS:
+            return self._buffer_dice
         return self._workload_dice if kind in WORKLOADS else self._dice
+
+    def _told(self, thing: ApiObject | None, *, deleting: bool) -> ApiObject | None:
+        return told(thing, deleting=deleting, templates=self._settings.tells_buffers)
 
     # --- changes
 
@@ -157,7 +167,7 @@ class Watch:
         before = cast("ClusterObject", change.before)
         after = cast("ClusterObject | None", change.after)
         kind = Kind(change.kind)
-        if kind in WORKLOADS:
+        if kind in WORKLOADS or kind is Kind.DEPLOYMENT:
             self._workload_changed(change, kind)
             return
         broken = self._store.broken.get(change.address)
@@ -172,8 +182,8 @@ class Watch:
     def _workload_changed(self, change: Change, kind: Kind) -> None:
         """Tell how many pods are wanted and what holds them back, where either has changed."""
         deleting = change.after is not None and self._store.deleting(change.after)
-        before = cast("ClusterObject | None", told(change.before, deleting=False))
-        after = cast("ClusterObject | None", told(change.after, deleting=deleting))
+        before = cast("ClusterObject | None", self._told(change.before, deleting=False))
+        after = cast("ClusterObject | None", self._told(change.after, deleting=deleting))
         if after is None and before is not None:
             self._send(ObjectGone(kind=kind, key=key_of(before)), kind, key_of(before))
         elif after is not None and not says_the_same(after, before):

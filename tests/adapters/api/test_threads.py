@@ -9,7 +9,8 @@ ROOT = Path(__file__).parents[3]
 AT_IMPORT = """
 from treenail.adapters.api import kinds, model
 made = model._decoder.cache_info().currsize
-models = {kind.model for kind in (*kinds.KINDS.values(), *kinds.WATCHED_WORKLOADS)}
+watched = (*kinds.WATCHED_WORKLOADS, *kinds.TEMPLATED_WORKLOADS)
+models = {kind.model for kind in (*kinds.KINDS.values(), *watched)}
 for one in models:
     model.prepare(one)
 assert model._decoder.cache_info().currsize == made == len(models), (made, len(models))

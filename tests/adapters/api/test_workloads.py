@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from tests.adapters.api.builders import PAUSE, deployment_tree, problem_of, read
-from treenail.adapters.api.workloads import Deployment, PodTemplate, PriorityClass, ReplicaSet, StatefulSet
+from treenail.adapters.api.workloads import Deployment, PriorityClass, ReplicaSet, StatefulSet
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.pod_budgets import PodDisruptionBudget, Portion
+from treenail.domain.model.pod_templates import PodTemplate
 from treenail.domain.model.pods import Expression, LabelSelector, Owner, PodSpec
 from treenail.domain.model.requirements import Operator
 from treenail.domain.model.resources import Resources

@@ -7,10 +7,11 @@ from typing import Final
 from tests.adapters.fake.cluster.builders import a_spec, a_stateful_set
 from tests.adapters.fake.cluster.rig import Listener
 from tests.contracts.cluster.subject import Subject
-from treenail.adapters.api.workloads import PodTemplate, ReplicaSet
+from treenail.adapters.api.workloads import ReplicaSet
 from treenail.domain.cluster.cluster_facts import Resynced
 from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.labels import PROVISION_FOR
+from treenail.domain.model.pod_templates import PodTemplate
 from treenail.domain.model.pods import LabelSelector
 
 Told = tuple[str, int, bool, bool]

@@ -267,7 +267,7 @@ def paths(tree: Any, at: str = "") -> set[str]:
 
 
 def test_the_chart_of_definitions_holds_those_of_deploy_crds(helm: Helm) -> None:
-    rendered = documents(render(helm, CRD_CHART, "--set", "keep=false"))
+    rendered = documents(render(helm, CRD_CHART, "--set", "keep=false,capacityBuffers=true"))
     definitions = {t["metadata"]["name"]: t for t in rendered if t["kind"] == "CustomResourceDefinition"}
     kept = {
         one["metadata"]["name"]: one
@@ -276,6 +276,12 @@ def test_the_chart_of_definitions_holds_those_of_deploy_crds(helm: Helm) -> None
     }
 
     assert definitions == kept
+
+
+def test_the_definition_that_other_autoscalers_bring_too_is_there_where_it_is_asked_for(helm: Helm) -> None:
+    rendered = documents(render(helm, CRD_CHART))
+
+    assert all(t["metadata"]["name"] != "capacitybuffers.autoscaling.x-k8s.io" for t in rendered)
 
 
 def test_definitions_name_the_webhook_of_the_release_and_stay_when_it_goes(helm: Helm) -> None:

@@ -12,6 +12,7 @@ from treenail.adapters.api.written.parts import Tree
 
 ROOT: Final = Path(__file__).parents[3]
 CRDS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+NAMESPACED: Final = {d.kind for d in DEFINITIONS if d.namespaced}
 PLURALS: Final = {(f"{d.group}/{v.name}", d.kind): d.plural for d in DEFINITIONS for v in d.versions}
 # Manifests of ours that must be accepted.
 GOOD: Final = [
@@ -26,7 +27,8 @@ GOOD: Final = [
 def place(tree: Tree, name: str = "", subresource: str = "") -> str:
     """The path of all of a manifest's kind, or of one of them, or of its subresource."""
     plural = PLURALS[tree["apiVersion"], tree["kind"]]
-    return "/".join(filter(None, ("/apis", tree["apiVersion"], plural, name, subresource)))
+    within = "namespaces/default" if tree["kind"] in NAMESPACED else ""
+    return "/".join(filter(None, ("/apis", tree["apiVersion"], within, plural, name, subresource)))
 
 
 def ok(answer: tuple[int, Any]) -> Tree:

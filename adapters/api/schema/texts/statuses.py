@@ -15,6 +15,14 @@ _IMAGES: Final = "The images that the selector finds."
 STATUSES: Final[Texts] = {
     models.PoolConditionModel: {"observedGeneration": "The generation of the object that it tells of."},
     models.OldConditionModel: {"severity": "How bad it is that the condition does not hold."},
+    models.BufferTemplateModel: {"name": "The PodTemplate's name."},
+    models.CapacityBufferStatusModel: {
+        "conditions": "Whether it is known what its places are like, and whether they are there.",
+        "podTemplateRef": "The PodTemplate that its places are like the pods of.",
+        "podTemplateGeneration": "The generation of that PodTemplate.",
+        "provisioningStrategy": "The strategy that it is served by.",
+        "replicas": "How many places it asks for.",
+    },
     models.NodePoolStatusModel: {
         "conditions": _CONDITIONS,
         "nodes": "How many nodes the pool has.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.adapters.api.schema.refused_beta import REFUSED_BETA
+from tests.adapters.api.schema.refused_buffers import REFUSED_BUFFERS
 from tests.adapters.api.schema.refused_claims import REFUSED_CLAIMS
 from tests.adapters.api.schema.refused_classes import REFUSED_CLASSES
 from tests.adapters.api.schema.refused_disruption import REFUSED_DISRUPTION
@@ -17,6 +18,7 @@ REFUSED: Final[dict[str, Refused]] = {
     **REFUSED_POOLS,
     **REFUSED_DISRUPTION,
     **REFUSED_CLAIMS,
+    **REFUSED_BUFFERS,
     **REFUSED_CLASSES,
     **REFUSED_BETA,
     **REFUSED_OLD,

@@ -248,13 +248,14 @@ def test_what_is_not_acted_on_is_told_and_not_in_the_way(tmp_path: Path) -> None
         "apiVersion": "autoscaling.x-k8s.io/v1beta1",
         "kind": "CapacityBuffer",
         "metadata": {"name": "o"},
+        "spec": {"scalableRef": {"kind": "Deployment", "name": "web"}, "replicas": 1},
     }
 
     told = found(tmp_path, pool(disruption=disruption), node_class(), buffer)
 
     why = "acted on only with CONSOLIDATION=on: spec.disruption.consolidationPolicy"
     assert told["NodePool default"] == ("not supported", why)
-    assert told["CapacityBuffer o"][0] == "not supported"
+    assert told["CapacityBuffer o"][0] == "adopted"
 
 
 def test_a_node_overlay_that_is_understood_is_not_in_the_way(tmp_path: Path) -> None:

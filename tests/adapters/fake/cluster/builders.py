@@ -6,11 +6,12 @@ from typing import Any
 
 from tests.adapters.fake.cluster.rig import Rig
 from tests.agenda import START
-from treenail.adapters.api.workloads import Deployment, PodTemplate, StatefulSet
+from treenail.adapters.api.workloads import Deployment, StatefulSet
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.model.node_classes import NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.pod_templates import PodTemplate
 from treenail.domain.model.pods import LabelSelector, Pod, PodSpec
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import Taint
