@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -64,8 +65,34 @@ class ClusterContents:
         return [problem for _, _, problem in sorted(found)]
 
 
+@dataclass(frozen=True, slots=True)
+class FollowedCluster:
+    """A cluster that is watched: `contents` were there at first, and are there after each `learn`."""
+
+    contents: ClusterContents
+    facts: SimpleQueue[ClusterFact | BaseException]
+
+    def learn(self) -> bool:
+        """Take in what came since; return whether anything did.
+
+        Raises:
+            BadInputError: the cluster cannot be read any more.
+        """
+        news = False
+        while True:
+            try:
+                fact = self.facts.get_nowait()
+            except Empty:
+                return news
+            if isinstance(fact, BaseException):
+                raise BadInputError(f"the cluster cannot be read: {fact}")
+            self.contents.model.learn(fact, datetime.now(UTC))
+            self.contents.model.take_changes()
+            news = True
+
+
 class LiveCluster:
-    """A cluster that is looked at once, and then let go of."""
+    """A cluster that is looked at once, or followed, and then let go of."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -94,6 +121,16 @@ class LiveCluster:
         Raises:
             BadInputError: it cannot be read.
         """
+        with self.follow(overlays=overlays) as followed:
+            return followed.contents
+
+    @contextmanager
+    def follow(self, *, overlays: bool = False) -> Iterator[FollowedCluster]:
+        """Give all there is, and what becomes of it while the context lasts.
+
+        Raises:
+            BadInputError: it cannot be read.
+        """
         self._ask()
         facts: SimpleQueue[ClusterFact | BaseException] = SimpleQueue()
         said: list[str] = []
@@ -111,19 +148,20 @@ class LiveCluster:
         )
         reader.feed(_Into(facts))
         try:
-            fact = facts.get(timeout=_LONGEST_SECONDS)
-        except Empty:
-            why = said[-1] if said else "no answer"
-            raise BadInputError(f"the cluster cannot be read: {why}") from None
+            try:
+                fact = facts.get(timeout=_LONGEST_SECONDS)
+            except Empty:
+                why = said[-1] if said else "no answer"
+                raise BadInputError(f"the cluster cannot be read: {why}") from None
+            if isinstance(fact, ForbiddenError):
+                raise BadInputError(f"the cluster cannot be read: {self._forbidden() or fact}")
+            if not isinstance(fact, Resynced):
+                raise BadInputError(f"the cluster cannot be read: {fact}")
+            model = ClusterModel(promise_lasts=_PROMISE_LASTS)
+            model.learn(fact, datetime.now(UTC))
+            yield FollowedCluster(ClusterContents(model, fact.set_aside), facts)
         finally:
             reader.stop()
-        if isinstance(fact, ForbiddenError):
-            raise BadInputError(f"the cluster cannot be read: {self._forbidden() or fact}")
-        if not isinstance(fact, Resynced):
-            raise BadInputError(f"the cluster cannot be read: {fact}")
-        model = ClusterModel(promise_lasts=_PROMISE_LASTS)
-        model.learn(fact, datetime.now(UTC))
-        return ClusterContents(model, fact.set_aside)
 
     def _ask(self) -> None:
         """Raise BadInputError where no API server answers: the reader would try for as long as it may."""

@@ -25,6 +25,7 @@ COMMANDS: Final = (
     "convert",
     "explain",
     "takeover",
+    "top",
 )
 _VERSION: Final = "--version"
 _MOST_PROBLEMS: Final = 20
