@@ -124,6 +124,7 @@ def open_ec2(ground: Ground, connection: Connection, prices: PriceOverrides) -> 
         periods=Periods(subnets=settings.subnet_refresh_interval, images=settings.ami_refresh_interval),
         isolated=settings.isolated_vpc,
         prices=prices,
+        reserved=settings.feature_gates["ReservedCapacity"],
     )
     refresher = Refresher(catalogue.refresh, dice=ground.dice, log=ground.telemetry.log, failed=ground.failed)
     cloud = EC2Cloud(
@@ -135,6 +136,7 @@ def open_ec2(ground: Ground, connection: Connection, prices: PriceOverrides) -> 
         default_instance_profile=settings.aws_default_instance_profile,
         isolated=settings.isolated_vpc,
         prices=prices,
+        reserved=settings.feature_gates["ReservedCapacity"],
         dry_run=not settings.disable_dry_run,
         tags=settings.aws_tags,
         log=ground.telemetry.log,

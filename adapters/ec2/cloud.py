@@ -75,7 +75,8 @@ class EC2Cloud:
 
     `node_classes` knows what node classes mean in the account and what they can launch, `facts` what
     nodes must be told of the cluster; `default_instance_profile` is for node classes that name none. Where
-    the account is `isolated`, IAM is out of reach. With `dry_run`, it is tried whether node classes may be
+    the account is `isolated`, IAM is out of reach. Unless what is `reserved` is to be used, EC2 is not
+    told of capacity reservations. With `dry_run`, it is tried whether node classes may be
     launched from; `tags` are those of everything that is launched. `log` is told what was made, or not
     looked up.
     """
@@ -91,6 +92,7 @@ class EC2Cloud:
         default_instance_profile: str = "",
         isolated: bool = False,
         prices: PriceOverrides = NO_OVERRIDES,
+        reserved: bool = True,
         dry_run: bool = False,
         tags: Mapping[str, str] = MappingProxyType({}),
         log: Log = unheard,
@@ -115,6 +117,7 @@ class EC2Cloud:
             find=self.launched_by,
             profile_of=self._profiles.of,
             prices=prices,
+            reserved=reserved,
         )
         self._dry_runs = DryRuns(aws, clock, self._templates, self._fleets.prepare, log) if dry_run else None
         self._tags = tags

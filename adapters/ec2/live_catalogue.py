@@ -112,11 +112,14 @@ class LiveCatalogue:
         periods: Periods = _USUAL_PERIODS,
         isolated: bool = False,
         prices: PriceOverrides = NO_OVERRIDES,
+        reserved: bool = True,
     ) -> None:
         """Look for images of the cluster's version.
 
         `isolated` says that the price list is out of reach; `prices` are those that are not the public ones.
+        Where nothing `reserved` is to be used, it is as if no node class selected any.
         """
+        self._use_reserved = reserved
         self._region = aws.clients.region
         self._settings = settings
         self._prices = prices
@@ -147,6 +150,7 @@ class LiveCatalogue:
             NodeClassNotReadyError: one of its selectors finds nothing.
             PortError: they could not be looked up, and never were before.
         """
+        node_class = self._as_used(node_class)
         subnets = self._subnets.of(node_class)
         if node_class.launch_template:
             return Resolved(subnets=subnets, security_groups=(), images=(), from_template=True)
@@ -157,6 +161,9 @@ class LiveCatalogue:
             placement_group=_placed(self._placement_groups.of(node_class), self._types.last() or ()),
             reservations=self._reservations_in(node_class, subnets),
         )
+
+    def _as_used(self, node_class: NodeClass) -> NodeClass:
+        return node_class if self._use_reserved else replace(node_class, reservation_terms=())
 
     def _reservations_in(self, node_class: NodeClass, subnets: tuple[Subnet, ...]) -> tuple[Count, ...]:
         ids = {subnet.zone: subnet.zone_id for subnet in subnets}
@@ -169,7 +176,7 @@ class LiveCatalogue:
     def node_class_status(self, node_class: NodeClass) -> NodeClassStatus:
         """Return what the selectors of `node_class` find, with their conditions."""
         return node_class_status_of(
-            node_class,
+            self._as_used(node_class),
             subnets=self._subnets,
             groups=self._groups,
             images=self._images,

@@ -289,8 +289,7 @@ class Settings:
     feature_gates: Mapping[str, bool] = _variable(
         "",
         values.gates(GATES),
-        "Karpenter's feature gates. Of them `CapacityBuffer`, `NodeOverlay`, `NodeRepair` and"
-        " `SpotToSpotConsolidation` have an effect.",
+        "Karpenter's feature gates, such as `NodeRepair=true`; a warning names those without effect.",
     )
     warnings: tuple[str, ...] = ()
     election_wanted: bool = True

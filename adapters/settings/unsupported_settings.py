@@ -20,7 +20,9 @@ GATES: Final = {
 }
 
 # The gates that are followed; the others change nothing here yet.
-FOLLOWED: Final = frozenset({"CapacityBuffer", "NodeOverlay", "NodeRepair", "SpotToSpotConsolidation"})
+FOLLOWED: Final = frozenset(
+    {"CapacityBuffer", "NodeOverlay", "NodeRepair", "ReservedCapacity", "SpotToSpotConsolidation"}
+)
 
 # Settings of Karpenter's that a chart may well set, and that change nothing here, with their defaults.
 IGNORED: Final[Mapping[str, str]] = {

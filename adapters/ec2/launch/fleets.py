@@ -72,7 +72,8 @@ class Fleets:
     """Makes CreateFleet calls. Threads may share it; calls with one token come one after the other.
 
     `facts` tells what nodes must know of the cluster, `profile_of` which instance profile they get; `find`
-    looks for instances by their launch's token.
+    looks for instances by their launch's token. Unless what is `reserved` is to be used, EC2 is not
+    told of reservations at all.
     """
 
     def __init__(  # noqa: PLR0913 (what it works with is given by name)
@@ -87,7 +88,9 @@ class Fleets:
         find: Callable[[str], tuple[Instance, ...]],
         profile_of: Callable[[NodeClass], str],
         prices: PriceOverrides = NO_OVERRIDES,
+        reserved: bool = True,
     ) -> None:
+        self._use_reserved = reserved
         self._aws = aws
         self._prices = prices
         self._clock = clock
@@ -195,6 +198,7 @@ class Fleets:
             security_groups=resolved.security_groups,
             instance_profile=self._profile_of(request.node_class),
             build=build,
+            reserved=self._use_reserved,
             placement_group="" if resolved.placement_group is None else resolved.placement_group.id,
         )
 

@@ -60,9 +60,11 @@ def template_of(
     instance_profile: str,
     build: Build,
     placement_group: str = "",
+    reserved: bool = True,
 ) -> Template:
     """Return the template for those instances of a request that are of one build; all are in one group.
 
+    With `reserved` it says which capacity reservation they are to run in, or that it is to be none.
     Image and subnet are not in it: those the call gives, with each instance type.
 
     Raises:
@@ -92,7 +94,7 @@ def template_of(
     placement = _placement(request, placement_group)
     if placement:
         data["Placement"] = placement
-    capacity = capacity_reservation(node_class, build.reservation)
+    capacity = capacity_reservation(node_class, build.reservation) if reserved else None
     if capacity:
         data["CapacityReservationSpecification"] = capacity
     market = market_options(build.reservation)

@@ -11,6 +11,7 @@ import pytest
 from tests.real.ec2.accounts import Account, node_class
 from tests.real.ec2.clouds import LaidOut, cloud_of, request
 from tests.real.lab.lab import Lab
+from treenail.adapters.ec2.live_catalogue import LiveCatalogue
 from treenail.domain.interruption.message_parsing import InterruptionKind
 from treenail.domain.model import labels
 from treenail.domain.model.fleets import FleetRequest, Override
@@ -51,6 +52,18 @@ def order(reservation: str, *, count: int = 1, token: str = "call-1") -> FleetRe
     override = Override("m5.large", ZONE, 0.0, Reservation(reservation))
     asked = replace(request("m5.large/a", count=count), token=token)
     return replace(asked, capacity_type=labels.RESERVED, overrides=(override,))
+
+
+def test_where_nothing_reserved_is_to_be_used_none_is_looked_for(lab: Lab) -> None:
+    wanted = of_terms(SelectorTerm(id=reserved(lab)))
+    account = Account(lab)
+    off = LiveCatalogue(account.aws, account.caches, account.cluster, reserved=False)
+
+    assert account.catalogue.resolve(wanted).reservations
+    asked = lab.calls().get("ec2:DescribeCapacityReservations", 0)
+    assert off.resolve(wanted).reservations == ()
+    assert "CapacityReservationsReady" not in {c.type for c in off.node_class_status(wanted).conditions}
+    assert lab.calls().get("ec2:DescribeCapacityReservations", 0) == asked
 
 
 def test_reservations_are_found_by_id_tags_owner_and_criteria(lab: Lab) -> None:

@@ -69,6 +69,11 @@ def test_instances_are_in_the_group_of_their_class() -> None:
     }
 
 
+def test_ec2_is_told_of_no_reservations_where_none_are_to_be_used() -> None:
+    assert template().data["CapacityReservationSpecification"] == {"CapacityReservationPreference": "none"}
+    assert "CapacityReservationSpecification" not in template(reserved=False).data
+
+
 @pytest.mark.parametrize("word", ["enabled", "disabled"])
 def test_virtual_machines_within_are_as_the_class_has_them(word: str) -> None:
     assert template(classed(nested_virtualization=word)).data["CpuOptions"] == {"NestedVirtualization": word}
