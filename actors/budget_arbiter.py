@@ -71,6 +71,7 @@ class BudgetArbiter(DomainActor[ArbiterInbox]):
                 self._book.note_pool(message)
             case _:
                 assert_never(message)
+        self._telemetry.show("budgets", self._book.gauges())
 
     def _weigh(self, proposal: DisruptionProposed) -> None:
         allowed = self._book.take(proposal, self._timers.now())

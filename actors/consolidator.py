@@ -36,6 +36,8 @@ from treenail.domain.packing.consolidation.consolidation_plan import Consolidati
 from treenail.domain.packing.consolidation.worth import BALANCED_THRESHOLD, balanced_scores
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.telemetry import metrics
+from treenail.domain.telemetry.series import Series
+from treenail.domain.telemetry.state_metrics import DISRUPTION_ELIGIBLE_NODES
 
 _LOOK_SECONDS: Final = 10.0
 _LONGEST_PAUSE: Final = 300.0
@@ -87,7 +89,6 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
         self._fruitless: tuple[object, datetime] | None = None
         # The moves that were proposed last, and what their nodes are known by.
         self._moves: dict[tuple[str, ...], tuple[Move, About]] = {}
-        self._costed: tuple[str, ...] = ()
 
     def begin(self) -> None:
         self._look_after(_LOOK_SECONDS)
@@ -132,6 +133,8 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
         labels = {"reason": Cause.UNDERUTILIZED.value, "consolidation_type": "multi"}
         self._telemetry.observe(metrics.DISRUPTION_EVALUATION_DURATION.name, took, **labels)
         self._report(found.consolidation)
+        if found.plan.cut_short:
+            self._telemetry.count(metrics.CONSOLIDATION_TIMEOUTS.name, consolidation_type="multi")
         self._publish(unconsolidatable(found.plan.staying, found.consolidation.about))
         self._count_unworthy(found.plan)
         proposed = self._propose(found, found.plan)
@@ -143,17 +146,10 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
         self._look_after(_LOOK_SECONDS)
 
     def _report(self, consolidation: Consolidation) -> None:
-        """Tell which nodes may be consolidated at all, why others may not, and what pools cost."""
-        self._telemetry.gauge(
-            metrics.DISRUPTION_ELIGIBLE_NODES.name,
-            len(consolidation.candidates),
-            reason=Cause.UNDERUTILIZED.value,
-        )
-        costs = {name: terms.cost for name, terms in consolidation.terms.items()}
-        # A pool that is gone costs nothing any more: its last cost would be shown for ever.
-        for pool, cost in {**dict.fromkeys(self._costed, 0.0), **costs}.items():
-            self._telemetry.gauge(metrics.NODEPOOLS_COST.name, cost, nodepool=pool)
-        self._costed = tuple(costs)
+        """Tell which nodes may be consolidated at all, and why others may not."""
+        reason = {"reason": Cause.UNDERUTILIZED.value}
+        eligible = Series(DISRUPTION_ELIGIBLE_NODES, len(consolidation.candidates), reason)
+        self._telemetry.show("nodes to consolidate", lambda: (eligible,))
         self._publish(no_candidates(consolidation.staying, consolidation.events, consolidation.about))
 
     def _publish(self, events: Iterable[ClusterEvent]) -> None:

@@ -104,6 +104,8 @@ class InterruptionListener(DomainActor[ListenerInbox]):
             self.log("cannot read queue message", message_id=message.id, error=str(error))
             return
         self._telemetry.count(metrics.INTERRUPTION_RECEIVED.name, message_type=notice.kind)
+        queued = (received_at - message.sent_at).total_seconds()
+        self._telemetry.observe(metrics.INTERRUPTION_QUEUED.name, max(0.0, queued))
         if notice.problem:
             self.log("cannot read part of queue message", message_id=message.id, error=notice.problem)
         for instance_id in notice.instance_ids:

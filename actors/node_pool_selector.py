@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias, assert_never
 
 from cachetools import LRUCache, TLRUCache, TTLCache
@@ -27,6 +28,7 @@ from treenail.domain.ports import Cloud, VolumeCost
 from treenail.domain.scheduling.broken_classes import BrokenClasses
 from treenail.domain.scheduling.nothing_to_buy import NothingToBuy, nothing_to_buy
 from treenail.domain.scheduling.reserved_offers import PoolStocks
+from treenail.domain.scheduling.type_gauges import type_series
 from treenail.domain.status.readiness import NodeClassChecked, NodeClassesWanted
 from treenail.domain.telemetry.log_facts import filled_by_system
 
@@ -80,6 +82,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         cloud: Cloud,
         volume_cost: VolumeCost = lambda _: 0.0,
         min_values: MinValuesPolicy = MinValuesPolicy.STRICT,
+        types_shown: bool = False,
     ) -> None:
         super().__init__(runtime)
         self._packer = packer
@@ -88,6 +91,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._cloud = cloud
         self._volume_cost = volume_cost
         self._strict = min_values is MinValuesPolicy.STRICT
+        self._types_shown = types_shown
         clock = runtime.timers.monotonic
         self._catalogues: TLRUCache[CatalogueKey, PoolStocks] = TLRUCache(
             _MOST_CATALOGUES, _until, timer=clock
@@ -119,8 +123,10 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 self._pauses.ran_out(message.offerings, self._timers.monotonic())
                 self._back_at.append(self._timers.monotonic() + UNAVAILABLE_SECONDS)
                 self._await_return()
+                self._show_types()
             case _BackAgain():
                 self._tell_returned()
+                self._show_types()
             case LaunchFailed():
                 self._broken.failed(message.node_class, message.why, self._timers.monotonic())
             case MemoryObserved() | AllocatableObserved():
@@ -152,8 +158,14 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         """Tell where other types are sold than when the catalogue was last read; none are where it fails."""
         one = (key.node_class, key.kubelet)
         before, self._sold[one] = self._sold.get(one), sold
+        self._show_types()
         if sold and before is not None and not sell_alike(before, sold):
             self._cluster.tell(MoreToBuy(again=False))
+
+    def _show_types(self) -> None:
+        if self._types_shown:
+            sold = tuple((types, self._ran_out.of(ref)) for (ref, _), types in tuple(self._sold.items()))
+            self._telemetry.show("instance types", partial(type_series, sold))
 
     def _unlearn(self, learned: CapacityObserved) -> None:
         """Give up the catalogues that were wrong about nodes: they are read anew when they are needed."""

@@ -15,6 +15,7 @@ from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Failed, Outcome
 from treenail.domain.ports import ClusterWriter
 from treenail.domain.status.pool_usage import UsageBook
+from treenail.domain.telemetry.node_gauges import pool_series
 
 # What changes together is written once.
 _GATHERED: Final = 5.0
@@ -38,7 +39,7 @@ PoolUsageReporterInbox: TypeAlias = PoolsSeen | NodeChanged | _Show | _Written
 
 
 class PoolUsageReporter(DomainActor[PoolUsageReporterInbox]):
-    """Write the resources in use, and the number of nodes, into the status of each pool.
+    """Write the resources in use, and the number of nodes, into the status of each pool, and show them.
 
     Owns what every pool shows of that. Nothing is decided by it.
     """
@@ -52,7 +53,9 @@ class PoolUsageReporter(DomainActor[PoolUsageReporterInbox]):
     def handle(self, message: PoolUsageReporterInbox) -> None:
         match message:
             case PoolsSeen():
-                self._book.see(message)
+                gone = self._book.see(message)
+                for name in gone:
+                    self._telemetry.show(f"usage of {name}", None)
                 self._show_in(_GATHERED)
             case NodeChanged():
                 if self._book.note(message):
@@ -71,6 +74,9 @@ class PoolUsageReporter(DomainActor[PoolUsageReporterInbox]):
             self.later("show", _Show(), seconds=seconds)
 
     def _show(self) -> None:
+        for name, limits, used in self._book.all():
+            gauges = partial(pool_series, name, limits, used.shown(), used.nodes)
+            self._telemetry.show(f"usage of {name}", gauges)
         for about, usage in self._book.due():
             key = ("kubernetes", "usage", f"{about.kind} {about.name}")
             call = partial(self._writer.set_usage, about, usage)

@@ -21,6 +21,12 @@ from treenail.domain.telemetry import metrics
 _POLL_SECONDS: Final = 60.0
 # What is said of an instance that no claim is known to have may be forgotten.
 _TELL_EVERY: Final = 4
+# As Karpenter calls them.
+_CATEGORIES: Final = {
+    InterruptionKind.INSTANCE_STATUS: "InstanceStatus",
+    InterruptionKind.SYSTEM_STATUS: "SystemStatus",
+    InterruptionKind.EVENT_STATUS: "EventStatus",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +128,8 @@ class StatusPoller(DomainActor[PollerInbox]):
     def _record(self, impairment: Impairment, notice: NodeInterrupted | None, asked_at: datetime) -> None:
         kind = impairment.kind
         if impairment.unhealthy:
-            self._telemetry.count(metrics.INSTANCE_STATUS_UNHEALTHY.name, category=kind.value)
+            category = _CATEGORIES.get(kind, kind.value)
+            self._telemetry.count(metrics.INSTANCE_STATUS_UNHEALTHY.name, category=category)
         if notice is None:
             self.log("recorded instance status", kind=kind, instance_id=impairment.instance_id)
             return

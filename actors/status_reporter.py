@@ -7,8 +7,9 @@ from functools import partial
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.noting import write
 from treenail.actors.runtime.publishing import ToldLately, publish
-from treenail.domain.cluster.cluster_facts import ObjectSetAside, PoolsSeen
+from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside, PoolsSeen
 from treenail.domain.cluster.set_aside import ObjectUnderstood, warning_of
 from treenail.domain.explain.node_events import transition
 from treenail.domain.lifecycle.lifecycle import NodeNeverCame, NodeRegistered
@@ -28,6 +29,9 @@ from treenail.domain.status.readiness import (
 )
 from treenail.domain.status.status_board import Showing, StatusBoard
 from treenail.domain.telemetry import metrics
+from treenail.domain.telemetry.condition_book import ConditionBook
+from treenail.domain.telemetry.condition_gauges import own_series
+from treenail.domain.telemetry.condition_metrics import NODE_CLASS, NODE_POOL
 
 # What is applied together, or answered together, is written once.
 _GATHERED: Final = 1.0
@@ -35,6 +39,7 @@ _GATHERED: Final = 1.0
 _LOOK_SECONDS: Final = 300.0
 _LOOK_AGAIN_SECONDS: Final = 30.0
 _NOTHING_SECONDS: Final = 60.0
+_KINDS: Final = {Kind.NODE_POOL: NODE_POOL, Kind.NODE_CLASS: NODE_CLASS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,7 @@ class StatusReporter(DomainActor[ReporterInbox]):
         self._writer = writer
         self._observer = observer
         self._board = StatusBoard()
+        self._conditions = ConditionBook()
         self._showing = False
         self._nothing = ToldLately(runtime.timers.monotonic, seconds=_NOTHING_SECONDS)
 
@@ -101,6 +107,7 @@ class StatusReporter(DomainActor[ReporterInbox]):
         match message:
             case PoolsSeen():
                 self._board.see(message)
+                self._keep_conditions(message)
                 self._ask(anew=False)
                 self._show_soon()
             case NodeClassChecked() | NodeClassStatusSeen() | ObjectSetAside() | ObjectUnderstood():
@@ -163,7 +170,28 @@ class StatusReporter(DomainActor[ReporterInbox]):
             for call in calls:
                 self._tasks.run(key, call, self.me, told, purpose=Purpose.HOUSEKEEPING)
             self._tell(showing)
+            kind = _KINDS[showing.kind]
+            seen = self._conditions.see(kind, showing.about.name, showing.conditions, self._timers.now())
+            write(self._telemetry, seen)
+        self._show_conditions()
         self._look_later()
+
+    def _keep_conditions(self, seen: PoolsSeen) -> None:
+        now = self._timers.now()
+        pools = {one.name: one.deleting for one in seen.pools}
+        classes = {one.ref.name: one.deleting for one in seen.node_classes}
+        for kind, there in ((NODE_POOL, pools), (NODE_CLASS, classes)):
+            deleting = [name for name, goes in there.items() if goes]
+            for _, noted in self._conditions.keep(kind, there, deleting, now):
+                write(self._telemetry, noted)
+        self._show_conditions()
+
+    def _show_conditions(self) -> None:
+        known = self._conditions.all()
+        self._telemetry.show(
+            "conditions of pools and node classes",
+            lambda: (series for one in known for series in own_series(one)),
+        )
 
     def _look_later(self) -> None:
         seconds = _LOOK_SECONDS if self._board.settled else _LOOK_AGAIN_SECONDS

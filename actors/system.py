@@ -33,6 +33,7 @@ from treenail.actors.pod_watcher import PodWatcher
 from treenail.actors.pool_usage_reporter import PoolUsageReporter
 from treenail.actors.provisioning_trial import ProvisioningTrial
 from treenail.actors.runtime.base import DomainActor, ForwardRef, NullRef, Runtime
+from treenail.actors.runtime.measured_cloud import MeasuredCloud
 from treenail.actors.runtime.standby import Standby, Topic, of_batcher, of_disruptor, of_nodes
 from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import ReporterInbox, StatusReporter
@@ -85,7 +86,8 @@ class SystemSettings:
     could not be bought again; nodes that must go (interrupted, deleted) are still seen out. It comes back by
     itself after `resumes_after` seconds, never where that is None. `tags` are those of all that is launched.
     `repair` says which nodes are replaced as unhealthy, by default none; without `consolidation` no node with
-    pods is given up to save costs.
+    pods is given up to save costs. Metrics name the `provider` of nodes; with `types_shown` there are some
+    for each instance type and offering.
     """
 
     cluster_name: str
@@ -100,6 +102,8 @@ class SystemSettings:
     interruptions: InterruptionPolicy = field(default_factory=InterruptionPolicy)
     repair: tuple[RepairPolicy, ...] = ()
     consolidation: ConsolidationRules | None = None
+    provider: str = "aws"
+    types_shown: bool = False
 
     @property
     def promise_lasts(self) -> timedelta:
@@ -121,7 +125,7 @@ class System:
     ) -> None:
         self._runtime = runtime
         self._host = host
-        self._ports = ports
+        self._ports = replace(ports, cloud=_measured(ports.cloud, runtime, settings.provider))
         self._settings = settings
         self._observer: Ref[Any] = observer or NullRef()
         # By pool: where the disruptor of each pool that there is is reached, and those that were made.
@@ -200,6 +204,7 @@ class System:
                 cloud=ports.cloud,
                 volume_cost=ports.volume_cost,
                 min_values=packing.min_values,
+                types_shown=self._settings.types_shown,
             )
         )
 
@@ -410,6 +415,10 @@ class System:
             hosted = self._hosted_disruptors.pop(pool, None)
             if hosted is not None:
                 self._host.end(hosted)
+
+
+def _measured(cloud: Cloud, runtime: Runtime, provider: str) -> Cloud:
+    return MeasuredCloud(cloud, runtime.telemetry, runtime.timers.monotonic, provider)
 
 
 def _of_pool(pool: str) -> str:

@@ -26,6 +26,7 @@ from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import Problem
 from treenail.domain.status.buffer_status import BufferStatus
 from treenail.domain.status.pool_usage import PoolUsage
+from treenail.domain.telemetry.series import Gauges
 from treenail.domain.telemetry.tracing import Span
 
 # What the volumes of a node of a class cost, $/h. At once, without fail.
@@ -353,10 +354,17 @@ class Telemetry(Protocol):
         """Add to a counter declared in `domain.telemetry.metrics`."""
 
     def observe(self, metric: str, value: float, /, **labels: str) -> None:
-        """Add a value to a histogram declared in `domain.telemetry.metrics`."""
+        """Add a value to a histogram or a summary declared in `domain.telemetry.metrics`."""
 
     def gauge(self, metric: str, value: float, /, **labels: str) -> None:
         """Set a gauge declared in `domain.telemetry.metrics`."""
+
+    def show(self, about: str, gauges: Gauges | None, /) -> None:
+        """Show from now on the series about a thing that `gauges` returns, in place of those before.
+
+        It is called when somebody asks for them, on another thread, and its values are kept: it may read
+        nothing that changes. With None, no series are shown any more.
+        """
 
     def log(self, message: str, /, **fields: object) -> None:
         """Write a log line for people. `logger` and `level` are fields too."""

@@ -9,7 +9,9 @@ from treenail.adapters.runtime.tasks import WORKERS
 from treenail.adapters.settings.settings import VARIABLES
 from treenail.adapters.settings.unsupported_settings import IGNORED
 from treenail.adapters.solver.process import WorkerLimits
-from treenail.domain.telemetry.metrics import BY_NAME
+from treenail.domain.telemetry.metric import Metric
+from treenail.domain.telemetry.metrics import BY_NAME, METRICS
+from treenail.domain.telemetry.state_metrics import NODE_LABELS
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 SETTINGS = (DOCS / "settings.md").read_text()
@@ -42,3 +44,19 @@ def test_the_figures_and_metrics_are_those_of_the_code() -> None:
     assert (TOO_MANY, WITHIN.total_seconds()) == (3, 600)
     for page in sorted(DOCS.glob("*.md")):
         assert set(re.findall(r"`(treenail_\w+)`", page.read_text())) <= BY_NAME.keys()
+
+
+def test_the_page_of_metrics_is_that_of_the_code() -> None:
+    table = (DOCS / "metrics.md").read_text().partition("<!-- metrics -->\n")[2].partition("<!-- /metrics")[0]
+
+    assert table.splitlines() == [
+        "| metric | type | labels | what |",
+        "|---|---|---|---|",
+        *map(row, METRICS),
+    ]
+
+
+def row(metric: Metric) -> str:
+    written = " ".join(metric.labels).replace(" ".join(NODE_LABELS), "NODE")
+    labels = ", ".join("those of nodes" if label == "NODE" else f"`{label}`" for label in written.split())
+    return f"| `{metric.name}` | {metric.kind.value} | {labels} | {metric.help} |"

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from treenail.domain.telemetry.metrics import BY_NAME, METRICS, MetricKind
+from treenail.domain.telemetry.metric import MetricKind
+from treenail.domain.telemetry.metrics import BY_NAME, METRICS
 
 ROOT = Path(__file__).resolve().parent.parent
 RULES = ROOT / "deploy" / "prometheus" / "rules.yaml"
@@ -56,7 +57,7 @@ def test_queries_ask_for_metrics_and_labels_that_are_declared(query: str) -> Non
         assert asked <= {label for metric in metrics for label in metric.labels}
 
 
-def test_every_metric_is_on_a_dashboard() -> None:
+def test_every_metric_of_our_own_is_on_a_dashboard() -> None:
     shown = {
         metric_of(series)
         for dashboard in DASHBOARDS
@@ -65,7 +66,8 @@ def test_every_metric_is_on_a_dashboard() -> None:
         for series in named(target["expr"])
     }
 
-    assert shown == {metric.name for metric in METRICS}
+    own = {metric.name for metric in METRICS if metric.name.startswith("treenail_")}
+    assert own <= shown <= BY_NAME.keys()
 
 
 @pytest.mark.parametrize("dashboard", DASHBOARDS, ids=lambda path: path.stem)

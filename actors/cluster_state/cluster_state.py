@@ -15,6 +15,7 @@ from treenail.actors.cluster_state.expected_recorder import ExpectedRecorder
 from treenail.actors.cluster_state.interrupted_nodes import Interruptions
 from treenail.actors.cluster_state.proposal_judge import ProposalJudge
 from treenail.actors.cluster_state.refused_pod_retries import RefusedPodRetries
+from treenail.actors.cluster_state.state_recorder import StateRecorder
 from treenail.actors.cluster_state.subscribers import Subscribers
 from treenail.actors.runtime.base import DomainActor, NullRef, Runtime
 from treenail.actors.runtime.life_lines import tell_packing
@@ -159,6 +160,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._held_lately = ToldLately(runtime.timers.monotonic, seconds=_HELD_SECONDS)
         self._others = OtherControllers()
         self._recorder = DecisionRecorder(runtime.telemetry)
+        self._state_recorder = StateRecorder(model, runtime.telemetry)
         self._expected_recorder = ExpectedRecorder(model, runtime.telemetry)
         self._publisher = ChangePublisher(
             model, subscribers, self._launch_backoff, runtime.telemetry, incomplete=self._moves.incomplete
@@ -180,6 +182,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             termination=subscribers.termination,
             tell_held=self._tell_held,
         )
+
+    def begin(self) -> None:
+        self._recorder.unsynced(self._timers.now())
 
     def handle(self, message: ClusterStateInbox) -> None:
         now = self._timers.now()
@@ -270,7 +275,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 restore_expected(self._model, now, lasts_until=now + self._promise_lasts)
             self._synced = True
             self._others.complete(now)
-            self._telemetry.gauge(metrics.CLUSTER_STATE_SYNCED.name, 1)
+            self._recorder.synced()
             for aside in fact.set_aside:
                 self._set_aside(aside)
             self._tell(self._model.take_changes(), now)
@@ -325,9 +330,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._disrupt(self._judge.settle(decision.id, PackingPlan(), now), now)
             return
         self._decisions.begin(decision, len(snapshot.pods), now)
-        depth = len(snapshot.pods)
-        self._telemetry.gauge(metrics.SCHEDULER_QUEUE_DEPTH.name, depth, controller="provisioner")
-        self.log("found provisionable pods", logger="controller.provisioner", pods=depth)
+        self._recorder.begin(snapshot, now)
+        self.log("found provisionable pods", logger="controller.provisioner", pods=len(snapshot.pods))
         self.later("plan lost", _PlanLost(decision.id), seconds=_PLAN_LOST_AFTER)
         self._subscribers.selector.tell(SnapshotTaken(decision=decision, snapshot=snapshot))
 
@@ -347,6 +351,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
     def _commit(self, decided: PlanDecided, now: datetime) -> None:
         if not self._decisions.end(decided.decision.id):
             return
+        self._recorder.end()
         self._timers.cancel("plan lost", self.me)
         if to_be_made_without(self._model.expected.offered.keys(), decided):
             self._without_expected = decided.decision.id
@@ -385,7 +390,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._retries.note(committed, self._timers.monotonic(), chance)
         self._buffers.committed(now, chance)
         if not decided.removed:
-            self._recorder.measure(decided, self._model)
+            self._recorder.measure(decided)
+        self._state_recorder.decided(committed, now)
         self._expected_recorder.begin(decided, now)
         self._moves.begin(decided, committed, orders, now)
         # Promises are sent before the plan: no actor may get a plan whose pods still seem to wait.
@@ -409,6 +415,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     def _give_up(self, decision: str) -> None:
         if self._decisions.end(decision):
+            self._recorder.end()
             self._disrupt(self._judge.settle(decision, PackingPlan(), self._timers.now()), self._timers.now())
             self._subscribers.pod_watcher.tell(TryAgain())
 
@@ -475,6 +482,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if not changes:
             return
         self._retries.apply(changes, self._timers.monotonic())
+        self._state_recorder.note(changes, now)
         self._expected_recorder.note(changes, now)
         self._publisher.publish(changes, now)
         self._changed |= changes.views

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from treenail.domain.cluster.cluster import ClusterModel
-from treenail.domain.cluster.planning import PlanDecided
-from treenail.domain.model.resources import NOTHING
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+from treenail.domain.cluster.planning import PlanDecided, Snapshot
 from treenail.domain.ports import Telemetry
-from treenail.domain.telemetry import metrics
+from treenail.domain.scheduling.pending_zones import pending_by_zone
+from treenail.domain.telemetry import metrics, state_metrics
+from treenail.domain.telemetry.series import Series, Since
+
+_PROVISIONER: Final = {"controller": "provisioner"}
 
 
 class DecisionRecorder:
@@ -15,8 +21,34 @@ class DecisionRecorder:
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
 
-    def measure(self, decided: PlanDecided, model: ClusterModel) -> None:
-        """Measure how long a decision took, and what pools have left."""
+    def unsynced(self, now: datetime) -> None:
+        """Show that not all objects are known yet."""
+        self._telemetry.gauge(metrics.CLUSTER_STATE_SYNCED.name, 0)
+        since = Series(state_metrics.CLUSTER_STATE_UNSYNCED, Since(now))
+        self._telemetry.show("unsynced", lambda: (since,))
+
+    def synced(self) -> None:
+        """Show that all objects are known."""
+        self._telemetry.gauge(metrics.CLUSTER_STATE_SYNCED.name, 1)
+        none = Series(state_metrics.CLUSTER_STATE_UNSYNCED, 0)
+        self._telemetry.show("unsynced", lambda: (none,))
+
+    def begin(self, snapshot: Snapshot, now: datetime) -> None:
+        """Show that a decision is being made."""
+        depth = len(snapshot.pods)
+        self._telemetry.gauge(metrics.SCHEDULER_QUEUE_DEPTH.name, depth, **_PROVISIONER)
+        unfinished = Series(state_metrics.SCHEDULER_UNFINISHED, Since(now), _PROVISIONER)
+        self._telemetry.show("decision", lambda: (unfinished,))
+        pods, volumes = snapshot.pods, snapshot.volumes
+        self._telemetry.show("zones of pods", partial(pending_by_zone, pods, volumes))
+
+    def end(self) -> None:
+        """Show that no decision is being made."""
+        self._telemetry.gauge(metrics.SCHEDULER_QUEUE_DEPTH.name, 0, **_PROVISIONER)
+        self._telemetry.show("decision", None)
+
+    def measure(self, decided: PlanDecided) -> None:
+        """Measure how long a decision took."""
         decision, taken_at = decided.decision, decided.snapshot.taken_at
         for phase, start, end in (
             ("batch", decision.opened_at, decision.closed_at),
@@ -26,10 +58,4 @@ class DecisionRecorder:
             seconds = (end - start).total_seconds()
             self._telemetry.observe(metrics.DECISION_PHASE_DURATION.name, seconds, phase=phase)
         took = (decided.packed_at - taken_at).total_seconds()
-        self._telemetry.observe(metrics.SCHEDULING_DURATION.name, took, controller="provisioner")
-        for pool in model.objects.pools.values():
-            left = model.capacity.limit_left(pool) or NOTHING
-            for resource, most in (pool.limits or NOTHING).items():
-                where = {"nodepool": pool.name, "resource_type": resource}
-                self._telemetry.gauge(metrics.NODEPOOLS_LIMIT.name, most, **where)
-                self._telemetry.gauge(metrics.NODEPOOLS_USAGE.name, most - left.get(resource, 0), **where)
+        self._telemetry.observe(metrics.SCHEDULING_DURATION.name, took, **_PROVISIONER)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Final
 
 from treenail.domain.launch.launch_book import LaunchBook
 from treenail.domain.launch.launch_steps import CallFleet
 from treenail.domain.launch.launch_trace import fleet_span, launch_span
-from treenail.domain.model.fleets import FleetAnswer, Instance
+from treenail.domain.model.fleets import FleetAnswer, FleetRequest, Instance
 from treenail.domain.model.runtime import Clock, Done, Outcome
 from treenail.domain.ports import Telemetry
 from treenail.domain.telemetry import metrics
 
-_CALL = {"controller": "provisioner", "method": "Create", "provider": "aws"}
+_BATCHER: Final = {"batcher": "create_fleet"}
 
 
 class LaunchRecorder:
@@ -24,19 +25,17 @@ class LaunchRecorder:
         self._book = book
 
     def call(self, step: CallFleet, started_at: datetime, outcome: Outcome[object]) -> None:
-        """Measure a CreateFleet call that is over, and keep its span."""
+        """Take in a CreateFleet call that is over: keep its span, count what it was about."""
         now = self._clock.now()
-        seconds = (now - started_at).total_seconds()
-        self._telemetry.observe(metrics.CLOUDPROVIDER_DURATION.name, seconds, **_CALL)
         error = ""
         answer: FleetAnswer | None = None
         if isinstance(outcome, Done):
             answer = outcome.value if isinstance(outcome.value, FleetAnswer) else None
         else:
             error = str(outcome.error)
-            kind = type(outcome.error).__name__
-            self._telemetry.count(metrics.CLOUDPROVIDER_ERRORS.name, error=kind, **_CALL)
         group = self._book.group(step.token)
+        if group is not None:
+            self._measure(step, group.launch.request, answer, started_at)
         claim = self._book.claim(group.launch.claims[0]) if group is not None else None
         if group is not None and claim is not None:
             group.spans += fleet_span(
@@ -47,6 +46,25 @@ class LaunchRecorder:
                 end=now,
                 attempt=step.attempt,
                 error=error,
+            )
+
+    def _measure(
+        self, step: CallFleet, request: FleetRequest, answer: FleetAnswer | None, started_at: datetime
+    ) -> None:
+        if step.attempt == 0:
+            began = [
+                since for name in self._book.about(step) if (since := self._book.since(name)) is not None
+            ]
+            waited = (started_at - min(began, default=started_at)).total_seconds()
+            self._telemetry.observe(metrics.BATCH_SECONDS.name, max(0.0, waited), **_BATCHER)
+            self._telemetry.observe(metrics.BATCH_SIZE.name, request.count, **_BATCHER)
+        for error in answer.errors if answer is not None else ():
+            self._telemetry.count(
+                metrics.LAUNCH_FAILURES.name,
+                zone=error.zone,
+                zone_id="",
+                capacity_type=request.capacity_type,
+                reason=error.code,
             )
 
     def launch(self, name: str, instance: Instance | None, error: str = "") -> None:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
+from typing import Final
 
+from treenail.actors.termination_actor.messages import MovedOut
+from treenail.domain.disruption.disruption import disrupted_labels
+from treenail.domain.model import labels
+from treenail.domain.model.causes import BUDGETED
 from treenail.domain.model.claim_prices import ClaimPrices, price_of
+from treenail.domain.model.errors import ConflictError, InvalidError, NotFoundError, TooManyRequestsError
 from treenail.domain.model.nodes import NodeClaim, NodeView
-from treenail.domain.model.runtime import Clock
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.runtime import Clock, Failed, Outcome
 from treenail.domain.ports import Telemetry
 from treenail.domain.telemetry import metrics
 from treenail.domain.telemetry.ending_roots import disruption_context
 from treenail.domain.termination.end_records import EndRecord, end_record
 from treenail.domain.termination.ending_trace import disrupt_span, stage_span
 from treenail.domain.termination.leaving import Leaving
+
+# What Karpenter calls the reason of a node that does not go by our choice.
+_FORCEFUL: Final = "Forceful Termination"
+_CODES: Final = {NotFoundError: "404", ConflictError: "409", TooManyRequestsError: "429", InvalidError: "400"}
 
 
 class EndingRecorder:
@@ -63,6 +75,36 @@ class EndingRecorder:
         )
         self._telemetry.record(span)
 
+    def disrupted(self, claim: NodeClaim, state: Leaving, pods: Iterable[Pod]) -> None:
+        """Count a claim that we began to give back, once, with the pods that must go elsewhere."""
+        if state.counted:
+            return
+        state.counted = True
+        why = disrupted_labels(claim, state.cause, state.policy)
+        self._telemetry.count(metrics.NODECLAIMS_DISRUPTED.name, **why)
+        moving = sum(1 for pod in pods if pod.reschedulable)
+        self._telemetry.count(metrics.PODS_DISRUPTED.name, moving, **why)
+
+    def moved(self, moved: MovedOut, state: Leaving | None) -> None:
+        """Count an eviction by its answer, and a pod that was asked to leave by why its node goes."""
+        answer = _code(moved.outcome)
+        if moved.grace is None and answer:
+            self._telemetry.count(metrics.PODS_EVICTION_REQUESTS.name, code=answer)
+        if not isinstance(moved.outcome, Failed):
+            reason = BUDGETED.get(state.cause, _FORCEFUL) if state is not None else _FORCEFUL
+            self._telemetry.count(metrics.PODS_DRAINED.name, reason=reason)
+
+    def terminating(self, instances: int, waited: float) -> None:
+        """Measure a call that terminates instances, which waited so long for others."""
+        batcher = {"batcher": "terminate_instances"}
+        self._telemetry.observe(metrics.BATCH_SIZE.name, instances, **batcher)
+        self._telemetry.observe(metrics.BATCH_SECONDS.name, waited, **batcher)
+
+    def not_terminated(self, claim: NodeClaim) -> None:
+        """Count an instance that could not be terminated."""
+        zone_id = claim.labels.get(labels.ZONE_ID, "")
+        self._telemetry.count(metrics.TERMINATION_FAILURES.name, zone=claim.zone, zone_id=zone_id)
+
     def gone(self, claim: NodeClaim, state: Leaving) -> None:
         """Record that an instance is gone."""
         where = {"nodepool": claim.pool, "zone": claim.zone}
@@ -70,3 +112,10 @@ class EndingRecorder:
         self._telemetry.count(terminated, capacity_type=claim.capacity_type, **where)
         self._telemetry.count(metrics.NODES_TERMINATED.name, **where)
         self.stage("terminate", claim, state, state.terminated_at or state.began_at)
+
+
+def _code(outcome: Outcome[None]) -> str:
+    """Return the code that the API server answered with, "" where it did not."""
+    if not isinstance(outcome, Failed):
+        return "200"
+    return next((code for kind, code in _CODES.items() if isinstance(outcome.error, kind)), "")

@@ -15,7 +15,7 @@ from treenail.actors.termination_actor.drain_calls import DrainCalls, cause_of, 
 from treenail.actors.termination_actor.ending_publisher import EndingPublisher
 from treenail.actors.termination_actor.ending_recorder import EndingRecorder
 from treenail.actors.termination_actor.evictions import Evictions
-from treenail.actors.termination_actor.gathered_ends import GatheredEnds, Together
+from treenail.actors.termination_actor.gathered_ends import GATHER_SECONDS, GatheredEnds, Together
 from treenail.actors.termination_actor.messages import (
     Did,
     DidTogether,
@@ -31,7 +31,6 @@ from treenail.domain.disruption.disruption import (
     DisruptionEnded,
     DisruptNodes,
     NodeInterrupted,
-    disrupted_labels,
 )
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.cordons import marked
@@ -42,7 +41,6 @@ from treenail.domain.model.pods import Pod
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Failed, Ref
 from treenail.domain.ports import ClusterWriter
-from treenail.domain.telemetry import metrics
 from treenail.domain.termination.drain import (
     Abandon,
     AwaitDetached,
@@ -320,6 +318,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
 
     def _take(self, together: Together) -> None:
         started_at, call = self._timers.now(), self._calls.together(together)
+        if together.ids:
+            self._recorder.terminating(len(together.ids), GATHER_SECONDS)
         self._tasks.run(
             together.key,
             call,
@@ -332,6 +332,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
         if isinstance(done.outcome, Failed) and isinstance(done.outcome.error, InvalidError):
             self._gathered.part(done.together)
         for name, step in done.together.steps:
+            if isinstance(step, Terminate) and isinstance(done.outcome, Failed):
+                self._recorder.not_terminated(step.claim)
             state = self._leaving.get(name)
             if state is not None:
                 self.within(state.trace)
@@ -366,10 +368,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 self._arbiter.tell(DisruptionEnded(name=name))
                 self.log(why_it_stays(state.cause, state.withdrawn), node=view.node_name)
                 return
-            case DeleteClaim(claim=claim) if not state.counted:
-                state.counted = True
-                disrupted = metrics.NODECLAIMS_DISRUPTED.name
-                self._telemetry.count(disrupted, **disrupted_labels(claim, state.cause, state.policy))
+            case DeleteClaim(claim=claim):
+                self._recorder.disrupted(claim, state, self._pods(name))
             case FindInstance():
                 wait = 0.0 if state.nothing_bought else _LOOK_SECONDS
             case AwaitGone(draining=True):
@@ -406,6 +406,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._work.again(name, _EVICT_AGAIN_SECONDS)
 
     def _moved_out(self, moved: MovedOut) -> None:
+        self._recorder.moved(moved, self._leaving.get(moved.name))
         error = self._evictions.end(moved.pod.uid, moved.outcome)
         self._teller.moved(self._view(moved.name), self._leaving.get(moved.name), moved, error)
         if error is not None:

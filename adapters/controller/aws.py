@@ -140,6 +140,7 @@ def open_ec2(ground: Ground, connection: Connection, prices: PriceOverrides) -> 
         dry_run=not settings.disable_dry_run,
         tags=settings.aws_tags,
         log=ground.telemetry.log,
+        show=ground.telemetry.show,
     )
     return EC2(cloud, refresher)
 

@@ -39,6 +39,8 @@ def system_settings(settings: Settings) -> SystemSettings:
         ),
         repair=_repair(settings),
         consolidation=_consolidation(settings),
+        provider="aws" if settings.cloud is CloudName.EC2 else settings.cloud.value,
+        types_shown=settings.metrics_by_instance_type,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import platform
 import socket
 from collections.abc import Sequence
 from importlib import metadata
@@ -17,6 +18,8 @@ from treenail.adapters.telemetry.otel import OtelTelemetry, otlp_exporter
 from treenail.adapters.telemetry.structured_log import StructuredLog
 from treenail.domain.model.runtime import Clock
 from treenail.domain.ports import Telemetry
+from treenail.domain.telemetry.series import Series
+from treenail.domain.telemetry.state_metrics import BUILD_INFO
 
 _TRACES: Final = "/v1/traces"
 # Pykka tells of the failures of actors, which we report ourselves.
@@ -37,16 +40,21 @@ def open_telemetry(settings: Settings, clock: Clock, stream: TextIO) -> OtelTele
     endpoint = settings.otel_exporter_otlp_traces_endpoint
     if not endpoint and settings.otel_exporter_otlp_endpoint:
         endpoint = settings.otel_exporter_otlp_endpoint.rstrip("/") + _TRACES
-    return OtelTelemetry(
+    version = metadata.version("treenail")
+    telemetry = OtelTelemetry(
         exporter=otlp_exporter(endpoint) if endpoint else _Nowhere(),
         log=StructuredLog(stream, clock, level=settings.log_level.value),
         resource={
-            "service.version": metadata.version("treenail"),
+            "service.version": version,
             "service.instance.id": f"{socket.gethostname()}-{os.getpid()}",
             "k8s.cluster.name": settings.cluster_name,
         },
         sampled=_sampled(settings),
     )
+    python = {"goversion": f"python{platform.python_version()}", "goarch": platform.machine()}
+    build = Series(BUILD_INFO, 1, {"version": version, **python})
+    telemetry.show("build", lambda: (build,))
+    return telemetry
 
 
 def _sampled(settings: Settings) -> float:

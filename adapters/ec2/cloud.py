@@ -19,7 +19,7 @@ from treenail.adapters.ec2.launch.fleets import Fleets, NodeClasses
 from treenail.adapters.ec2.launch.listing import SharedListing
 from treenail.adapters.ec2.launch.profiles import Profiles
 from treenail.adapters.ec2.launch.tags import OURS, written
-from treenail.adapters.ec2.launch.templates import Templates
+from treenail.adapters.ec2.launch.templates import Show, Templates, unseen
 from treenail.adapters.ec2.launch.terminations import Terminations
 from treenail.adapters.ec2.resolved import ClusterFacts
 from treenail.domain.interruption.impairments import (
@@ -78,7 +78,7 @@ class EC2Cloud:
     the account is `isolated`, IAM is out of reach. Unless what is `reserved` is to be used, EC2 is not
     told of capacity reservations. With `dry_run`, it is tried whether node classes may be
     launched from; `tags` are those of everything that is launched. `log` is told what was made, or not
-    looked up.
+    looked up, `show` what metrics there are of that.
     """
 
     def __init__(  # noqa: PLR0913 (each is a setting or a part of it)
@@ -96,6 +96,7 @@ class EC2Cloud:
         dry_run: bool = False,
         tags: Mapping[str, str] = MappingProxyType({}),
         log: Log = unheard,
+        show: Show = unseen,
     ) -> None:
         self._aws = aws
         self._clock = clock
@@ -104,7 +105,7 @@ class EC2Cloud:
         self._profiles = Profiles(
             aws, clock, cluster=cluster_name, default=default_instance_profile, isolated=isolated
         )
-        self._templates = Templates(aws, clock, cluster_name, log)
+        self._templates = Templates(aws, clock, cluster_name, log, show)
         self._boot_check = BootCheck(facts)
         self._descriptions = Descriptions()
         self._fleets = Fleets(

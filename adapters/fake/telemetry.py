@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
 from treenail.domain.telemetry import span_trees
-from treenail.domain.telemetry.metrics import BY_NAME, MetricKind
+from treenail.domain.telemetry.metric import MetricKind
+from treenail.domain.telemetry.metrics import BY_NAME
+from treenail.domain.telemetry.series import Gauges
 from treenail.domain.telemetry.span_trees import SpanTree
 from treenail.domain.telemetry.tracing import Span
 
 _LOG_LINES_KEPT: Final = 100_000
+# For those who do not ask for a value of a certain time.
+_LATER: Final = datetime.max.replace(tzinfo=UTC)
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 Series: TypeAlias = tuple[str, Labels]
@@ -54,6 +59,7 @@ class RecordingTelemetry:
         self._counters: defaultdict[Series, float] = defaultdict(float)
         self._gauges: dict[Series, float] = {}
         self._histograms: defaultdict[Series, Observed] = defaultdict(Observed)
+        self._shown: dict[str, Gauges] = {}
         self._known: set[tuple[MetricKind, Series]] = set()
         self._lock = Lock()
 
@@ -75,14 +81,24 @@ class RecordingTelemetry:
             self._counters[self._series(MetricKind.COUNTER, metric, labels)] += amount
 
     def observe(self, metric: str, value: float, /, **labels: str) -> None:
-        """Add a value to a histogram."""
+        """Add a value to a histogram, or to a summary."""
         with self._lock:
-            self._histograms[self._series(MetricKind.HISTOGRAM, metric, labels)].add(value)
+            known = BY_NAME.get(metric)
+            recent = known is not None and known.kind is MetricKind.SUMMARY
+            kind = MetricKind.SUMMARY if recent else MetricKind.HISTOGRAM
+            self._histograms[self._series(kind, metric, labels)].add(value)
 
     def gauge(self, metric: str, value: float, /, **labels: str) -> None:
         """Set a gauge."""
         with self._lock:
             self._gauges[self._series(MetricKind.GAUGE, metric, labels)] = value
+
+    def show(self, about: str, gauges: Gauges | None, /) -> None:
+        """Keep what computes the series about a thing, or forget it."""
+        if gauges is None:
+            self._shown.pop(about, None)
+        else:
+            self._shown[about] = gauges
 
     def log(self, message: str, /, **fields: object) -> None:
         """Keep a log line: of more than 100,000 the latest."""
@@ -120,6 +136,18 @@ class RecordingTelemetry:
         """Return what a gauge was last set to, None where it never was. All its labels must be given."""
         with self._lock:
             return self._gauges.get(_key(metric, labels))
+
+    def shown(
+        self, metric: str, /, now: datetime | None = None, **labels: str
+    ) -> tuple[tuple[dict[str, str], float], ...]:
+        """Return the labels and values, at a time, of the series of a gauge that have `labels`."""
+        found: list[tuple[dict[str, str], float]] = []
+        for one in (one for gauges in self._shown.values() for one in gauges()):
+            if not one.declared:
+                raise ValueError(f"no gauge {one.metric.name} with labels {sorted(one.labels)} is declared")
+            if one.metric.name == metric and labels.items() <= one.labels.items():
+                found.append((dict(one.labels), one.at(now or _LATER)))
+        return tuple(found)
 
     def observed(self, metric: str, /, **labels: str) -> Observed:
         """Return what a histogram saw over all its series that have `labels`."""

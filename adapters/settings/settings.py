@@ -246,6 +246,11 @@ class Settings:
         "stdout", values.log_paths, "Where log lines go: `stdout`, `stderr`, or files, divided by commas."
     )
     metrics_port: int = _variable("8080", values.port, "The port of `/metrics`, for Prometheus.")
+    metrics_by_instance_type: bool = _variable(
+        "false",
+        values.boolean,
+        "Whether there are metrics for each instance type and offering: thousands of series.",
+    )
     health_probe_port: int = _variable(
         "8081", values.port, "The port of `/healthz` and `/readyz`, for the kubelet."
     )

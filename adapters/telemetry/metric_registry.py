@@ -14,7 +14,12 @@ from prometheus_client import (
     generate_latest,
 )
 
-from treenail.domain.telemetry.metrics import BY_NAME, METRICS, METRICS_REFUSED, Metric, MetricKind
+from treenail.adapters.telemetry.recent_quantiles import RecentQuantiles
+from treenail.adapters.telemetry.shown_series import ShownSeries
+from treenail.domain.model.runtime import Clock
+from treenail.domain.telemetry.metric import Metric, MetricKind
+from treenail.domain.telemetry.metrics import BY_NAME, METRICS, METRICS_REFUSED
+from treenail.domain.telemetry.series import Gauges
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -27,12 +32,20 @@ class MetricRegistry:
     A value for no metric that is declared is counted as refused: a defect, but none to stop for.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         # A second series beside each, with the time of its first value: dashboards do not expect it.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
-        self._instruments = {metric.name: _instrument(metric, self._registry) for metric in METRICS}
+        told = [metric for metric in METRICS if not metric.shown]
+        self._quantiles = {m.name: RecentQuantiles(m) for m in told if m.kind is MetricKind.SUMMARY}
+        self._instruments = {
+            metric.name: _instrument(metric, self._registry)
+            for metric in told
+            if metric.name not in self._quantiles
+        }
+        self._shown = ShownSeries([metric for metric in METRICS if metric.shown], self._refuse)
 
     def count(self, metric: str, amount: float, labels: dict[str, str]) -> None:
         """Add to a counter."""
@@ -43,7 +56,11 @@ class MetricRegistry:
             self._refuse()
 
     def observe(self, metric: str, value: float, labels: dict[str, str]) -> None:
-        """Add a value to a histogram."""
+        """Add a value to a histogram, or to a summary."""
+        recent = self._quantiles.get(metric)
+        if recent is not None and BY_NAME[metric].accepts(MetricKind.SUMMARY, labels):
+            recent.observe(value, labels, self._clock.monotonic())
+            return
         instrument = self._written_as(MetricKind.HISTOGRAM, metric, labels)
         if isinstance(instrument, Histogram):
             instrument.observe(value)
@@ -58,19 +75,31 @@ class MetricRegistry:
         else:
             self._refuse()
 
+    def show(self, about: str, gauges: Gauges | None) -> None:
+        """Show these series about a thing, in place of those before; with None, none any more."""
+        self._shown.show(about, gauges)
+
     def exposition(self) -> bytes:
         """Return all series in Prometheus' text format, which is of `CONTENT_TYPE`."""
-        return generate_latest(self._registry)
+        now = self._clock.monotonic()
+        recent = "".join(one.exposition(now) for one in self._quantiles.values())
+        shown = self._shown.exposition(self._clock.now())
+        return generate_latest(self._registry) + (recent + shown).encode()
 
     def value(self, sample: str, labels: dict[str, str]) -> float | None:
         """Return a sample as it would be written out, None where there is none."""
+        metric = BY_NAME.get(sample)
+        if metric is not None and metric.shown:
+            return self._shown.value(sample, labels, self._clock.now())
+        recent = self._quantiles.get(sample.removesuffix("_sum").removesuffix("_count"))
+        if recent is not None:
+            return recent.value(sample, labels, self._clock.monotonic())
         return self._registry.get_sample_value(sample, labels)
 
     def _written_as(self, kind: MetricKind, name: str, labels: dict[str, str]) -> Instrument | None:
-        metric = BY_NAME.get(name)
-        if metric is None or not metric.accepts(kind, labels):
+        metric, instrument = BY_NAME.get(name), self._instruments.get(name)
+        if metric is None or instrument is None or not metric.accepts(kind, labels):
             return None
-        instrument = self._instruments[name]
         return instrument.labels(**labels) if labels else instrument
 
     def _refuse(self) -> None:
@@ -87,3 +116,5 @@ def _instrument(metric: Metric, registry: CollectorRegistry) -> Instrument:
             return Histogram(
                 metric.name, metric.help, metric.labels, registry=registry, buckets=metric.buckets
             )
+        case MetricKind.SUMMARY:
+            raise ValueError(f"{metric.name} is a summary, which has no instrument")

@@ -15,6 +15,7 @@ from treenail.adapters.telemetry.metric_registry import MetricRegistry
 from treenail.adapters.telemetry.readable_spans import readable
 from treenail.adapters.telemetry.structured_log import StructuredLog
 from treenail.domain.telemetry.metrics import SPANS_DROPPED, SPANS_RECORDED
+from treenail.domain.telemetry.series import Gauges
 from treenail.domain.telemetry.tracing import Span
 
 SERVICE_NAME = "treenail"
@@ -37,7 +38,7 @@ class OtelTelemetry:
         limits: QueueLimits | None = None,
         sampled: float = 1.0,
     ) -> None:
-        self.metrics = MetricRegistry()
+        self.metrics = MetricRegistry(log.clock)
         self._log = log
         self._resource = Resource.create({"service.name": SERVICE_NAME, **resource})
         self._scope = InstrumentationScope(SERVICE_NAME, resource.get("service.version"))
@@ -70,6 +71,10 @@ class OtelTelemetry:
     def gauge(self, metric: str, value: float, /, **labels: str) -> None:
         """Set a gauge."""
         self.metrics.gauge(metric, value, labels)
+
+    def show(self, about: str, gauges: Gauges | None, /) -> None:
+        """Show these series about a thing, in place of those before; with None, none any more."""
+        self.metrics.show(about, gauges)
 
     def log(self, message: str, /, **fields: object) -> None:
         """Write a log line."""

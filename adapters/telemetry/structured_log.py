@@ -35,7 +35,7 @@ class StructuredLog:
         Raises:
             KeyError: `level` is none of `LEVELS`.
         """
-        self._clock = clock
+        self.clock = clock
         self._logger: Any = structlog.wrap_logger(
             structlog.WriteLogger(stream),
             processors=[self._in_order, structlog.processors.JSONRenderer(serializer=_serialize)],
@@ -60,7 +60,7 @@ class StructuredLog:
         fields: dict[str, object] = event["fields"]
         line: dict[str, Any] = {
             "level": method.upper(),
-            "time": _stamp(self._clock.now()),
+            "time": _stamp(self.clock.now()),
             "logger": str(fields.get("logger", "treenail")),
             "message": event["event"],
         }

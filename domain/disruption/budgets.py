@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import DisruptionProposed, PoolChanged, allowed_disruptions
@@ -11,6 +14,12 @@ from treenail.domain.model.causes import BUDGETED, Cause
 from treenail.domain.model.cordons import marked
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import INSTANCE_TERMINATING, NodeClaim, holds
+from treenail.domain.telemetry.series import Gauges, Series
+from treenail.domain.telemetry.state_metrics import ALLOWED_DISRUPTIONS, CONSUMING_BUDGETS
+
+_SHOWN: Final = (Cause.EMPTY, Cause.DRIFTED, Cause.UNDERUTILIZED)
+# What Karpenter shows where no budget counts.
+_UNLIMITED: Final = 2**31 - 1
 
 
 class BudgetBook:
@@ -91,6 +100,15 @@ class BudgetBook:
             return None
         return allowed - sum(1 for name in there if name in self._unready or name in self._taken)
 
+    def gauges(self) -> Gauges:
+        """Return what computes, for each pool and reason, how many may go at a time and how many do."""
+        # Of all nodes few are on their way out.
+        consuming = Counter(self._pool_of.get(name, "") for name in self._unready | self._taken)
+        pools = tuple(
+            (pool, len(self._nodes.get(name, {})), consuming[name]) for name, pool in self._pools.items()
+        )
+        return lambda: (series for one in pools for series in _series(*one))
+
     def left(self, pool: str, cause: Cause, now: datetime) -> int | None:
         """Return how many more nodes of a pool may be disrupted now for a cause; None is no limit."""
         known, reason = self._pools.get(pool), BUDGETED.get(cause)
@@ -116,6 +134,26 @@ class BudgetBook:
         """These no longer count as being disrupted."""
         for name in names:
             self._taken.pop(name, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Allowed:
+    """How many nodes of a pool may be disrupted at a time, which schedules of its budgets change."""
+
+    pool: NodePool
+    reason: str
+    nodes: int
+
+    def at(self, now: datetime) -> float:
+        allowed = allowed_disruptions(self.pool, self.reason, self.nodes, now)
+        return _UNLIMITED if allowed is None else allowed
+
+
+def _series(pool: NodePool, nodes: int, consuming: int) -> Iterator[Series]:
+    for cause in _SHOWN:
+        labels = {"nodepool": pool.name, "reason": BUDGETED[cause]}
+        yield Series(ALLOWED_DISRUPTIONS, _Allowed(pool, BUDGETED[cause], nodes), labels)
+        yield Series(CONSUMING_BUDGETS, consuming, labels)
 
 
 def _over(claim: NodeClaim) -> bool:

@@ -55,11 +55,13 @@ class UsageBook:
         self._used: dict[str, PoolUsage] = {}
         self._shown: dict[str, tuple[str, PoolUsage]] = {}
 
-    def see(self, seen: PoolsSeen) -> None:
-        """Take in which pools there are."""
+    def see(self, seen: PoolsSeen) -> tuple[str, ...]:
+        """Take in which pools there are; return those that are gone."""
+        before = self._pools
         self._pools = {pool.name: pool for pool in seen.pools if not pool.deleting}
         for name in [name for name in self._shown if name not in self._pools]:
             del self._shown[name]
+        return tuple(name for name in before if name not in self._pools)
 
     def note(self, changed: NodeChanged) -> bool:
         """Take in the present state of a node; return whether that changes the usage of a pool."""
@@ -80,6 +82,12 @@ class UsageBook:
         if view is None or view.claim is None or changed.going or not view.launched:
             return "", _NONE
         return view.pool, PoolUsage(1, view.capacity)
+
+    def all(self) -> tuple[tuple[str, Resources | None, PoolUsage], ...]:
+        """Return the name, the limits and the usage of every pool."""
+        return tuple(
+            (name, pool.limits, self._used.get(name, _NONE)) for name, pool in sorted(self._pools.items())
+        )
 
     def due(self) -> tuple[tuple[ObjectRef, PoolUsage], ...]:
         """Return what is to be shown anew, by name of the pool; it counts as shown from now on."""

@@ -14,6 +14,7 @@ from treenail.domain.model.node_pools import ConsolidationPolicy
 from treenail.domain.packing.consolidation.consolidation_plan import StayingNode
 from treenail.domain.packing.consolidation.consolidation_problem import PoolTerms
 from treenail.domain.telemetry import metrics
+from treenail.domain.telemetry.state_metrics import DISRUPTION_ELIGIBLE_NODES
 
 # --- when it asks
 
@@ -323,17 +324,14 @@ def test_balanced_pools_tell_by_which_score_they_approve_or_reject() -> None:
         assert stage.telemetry.counted(metrics.CONSOLIDATION_MOVES.name, decision=decision, **labels) == 1
 
 
-def test_what_a_pool_costs_is_shown_and_that_one_that_is_gone_costs_nothing() -> None:
+def test_the_nodes_that_may_be_consolidated_are_shown() -> None:
     stage = Consolidating()
-    stage.terms = {"default": PoolTerms(cost=2.0)}
     stage.asked()
     stage.answer()
-    assert stage.telemetry.gauged(metrics.NODEPOOLS_COST.name, nodepool="default") == 2.0
 
-    stage.postpone(Consolidation(candidates=(), terms={"other": PoolTerms(cost=1.0)}))
+    stage.postpone(Consolidation(candidates=()))
 
-    assert stage.telemetry.gauged(metrics.NODEPOOLS_COST.name, nodepool="default") == 0.0
-    assert stage.telemetry.gauged(metrics.NODEPOOLS_COST.name, nodepool="other") == 1.0
+    assert stage.telemetry.shown(DISRUPTION_ELIGIBLE_NODES.name) == (({"reason": "underutilized"}, 0),)
 
 
 def test_people_are_told_why_a_move_is_withdrawn() -> None:

@@ -10,6 +10,7 @@ from treenail.domain.model.causes import Cause
 from treenail.domain.model.errors import ConflictError, InvalidError, NotFoundError, TooManyRequestsError
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.patches import ClaimPatch
+from treenail.domain.telemetry import metrics
 
 # --- lost answers
 
@@ -64,10 +65,7 @@ def test_a_call_that_is_throttled_is_made_later() -> None:
     stage.run(60)
 
     stage.assert_each_has_its_own("a")
-    errors = stage.telemetry.counted(
-        "karpenter_cloudprovider_errors_total", error="TooManyRequestsError", method="Create"
-    )
-    assert errors == 2
+    assert stage.telemetry.observed(metrics.BATCH_SIZE.name, batcher="create_fleet").total == 1
 
 
 # --- claims that cannot be written

@@ -55,7 +55,7 @@ def test_a_check_that_has_failed_for_two_minutes_is_told() -> None:
         instance_id="i-1", cause=Cause.INSTANCE_STATUS, noticed_at=at(120.2), forceful=True
     )
     assert stage.cluster.received == [told]
-    assert stage.counted("instance_status") == 1
+    assert stage.counted("InstanceStatus") == 1
 
 
 def test_what_is_planned_is_told_again_every_four_minutes() -> None:
@@ -74,7 +74,7 @@ def test_a_check_that_fails_is_told_again_every_minute_and_counted_and_traced_on
 
     told = stage.cluster.of(NodeInterrupted)
     assert [one.noticed_at.minute for one in told] == [START.minute + minute for minute in range(2, 15)]
-    assert stage.counted("instance_status") == 1
+    assert stage.counted("InstanceStatus") == 1
     assert len(stage.spans("poll instance status")) == 1
 
 
@@ -115,7 +115,8 @@ def test_what_is_only_to_be_recorded_ends_nothing(impairment: Impairment, policy
     stage.run(300)
 
     assert stage.cluster.received == []
-    assert stage.counted(impairment.kind.value) == 1
+    category = "".join(word.title() for word in impairment.kind.value.split("_"))
+    assert stage.counted(category) == 1
     assert len(stage.logged("recorded instance status")) == 1
 
 
@@ -140,7 +141,7 @@ def test_what_could_not_be_looked_up_is_not_told_again_for_that() -> None:
     stage.run(120)
 
     assert len(stage.cluster.received) == 1
-    assert stage.counted("event_status") == 1
+    assert stage.counted("EventStatus") == 1
 
 
 def test_what_is_planned_for_an_earlier_time_than_was_told_is_told_again_and_counted_once() -> None:
@@ -152,7 +153,7 @@ def test_what_is_planned_for_an_earlier_time_than_was_told_is_told_again_and_cou
     told = stage.cluster.of(NodeInterrupted)
     assert [one.deadline for one in told] == [at(3600), at(1800)]
     assert stage.cluster.received == told
-    assert stage.counted("event_status") == 1
+    assert stage.counted("EventStatus") == 1
     assert len(stage.spans("poll instance status")) == 1
 
 

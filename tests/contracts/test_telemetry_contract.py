@@ -16,6 +16,8 @@ from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.telemetry.otel import OtelTelemetry
 from treenail.adapters.telemetry.structured_log import StructuredLog
 from treenail.domain.ports import Telemetry
+from treenail.domain.telemetry.series import Series, Since
+from treenail.domain.telemetry.state_metrics import CLUSTER_STATE_UNSYNCED, NODEPOOLS_USAGE
 from treenail.domain.telemetry.tracing import Link, Span, SpanContext, SpanEvent, SpanKind
 
 NOW = datetime(2026, 3, 1, 12, 30, 15, 123_456, tzinfo=UTC)
@@ -39,6 +41,7 @@ class Probe(Protocol):
     def counter(self, metric: str, **labels: str) -> float: ...
     def gauge(self, metric: str, **labels: str) -> float | None: ...
     def histogram(self, metric: str, **labels: str) -> tuple[int, float]: ...
+    def shown(self, metric: str, **labels: str) -> float | None: ...
     def lines(self) -> list[tuple[str, dict[str, Any]]]: ...
 
 
@@ -58,6 +61,10 @@ class RecordingProbe:
     def histogram(self, metric: str, **labels: str) -> tuple[int, float]:
         seen = self.telemetry.observed(metric, **labels)
         return seen.count, seen.total
+
+    def shown(self, metric: str, **labels: str) -> float | None:
+        found = {tuple(sorted(of.items())): v for of, v in self.telemetry.shown(metric, NOW)}
+        return found.get(tuple(sorted(labels.items())))
 
     def lines(self) -> list[tuple[str, dict[str, Any]]]:
         return [(line.message, {k: str(v) for k, v in line.fields.items()}) for line in self.telemetry.logs]
@@ -87,6 +94,9 @@ class OtelProbe:
         return int(registry.value(f"{metric}_count", labels) or 0), registry.value(
             f"{metric}_sum", labels
         ) or 0
+
+    def shown(self, metric: str, **labels: str) -> float | None:
+        return self.telemetry.metrics.value(metric, labels)
 
     def lines(self) -> list[tuple[str, dict[str, Any]]]:
         lines = [json.loads(line) for line in self._stream.getvalue().splitlines()]
@@ -225,6 +235,30 @@ def test_a_histogram_counts_and_adds_up(probe: Probe) -> None:
 
     assert probe.histogram("treenail_decision_phase_duration_seconds", phase="pack") == (3, 20.75)
     assert probe.histogram("treenail_decision_phase_duration_seconds", phase="batch") == (0, 0)
+
+
+def test_what_is_shown_of_a_thing_takes_the_place_of_what_was_and_goes(probe: Probe) -> None:
+    name, usage = "karpenter_nodepools_usage", NODEPOOLS_USAGE
+    cpu, memory = {"nodepool": "a", "resource_type": "cpu"}, {"nodepool": "a", "resource_type": "memory"}
+
+    probe.telemetry.show("pool a", lambda: (Series(usage, 2, cpu), Series(usage, 3, memory)))
+    probe.telemetry.show("pool b", lambda: (Series(usage, 5, {**cpu, "nodepool": "b"}),))
+    probe.telemetry.show("pool a", lambda: (Series(usage, 4, cpu),))
+
+    assert probe.shown(name, **cpu) == 4
+    assert probe.shown(name, **memory) is None
+    assert probe.shown(name, **{**cpu, "nodepool": "b"}) == 5
+
+    probe.telemetry.show("pool a", None)
+    assert probe.shown(name, **cpu) is None
+
+
+def test_a_time_is_shown_as_the_seconds_since(probe: Probe) -> None:
+    began = NOW - timedelta(seconds=90)
+
+    probe.telemetry.show("decision", lambda: (Series(CLUSTER_STATE_UNSYNCED, Since(began)),))
+
+    assert probe.shown(CLUSTER_STATE_UNSYNCED.name) == 90
 
 
 def test_a_log_line_keeps_its_message_and_fields(probe: Probe) -> None:

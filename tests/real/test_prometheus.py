@@ -14,8 +14,11 @@ from tests.real.parts import binaries
 from tests.real.parts.loopback import answers, free_ports
 from tests.real.parts.processes import PATIENCE, Processes, Program
 from tests.test_dashboards import RULES, TESTS, queries
+from treenail.adapters.runtime.clock import SystemClock
 from treenail.adapters.telemetry.metric_registry import CONTENT_TYPE, MetricRegistry
-from treenail.domain.telemetry.metrics import METRICS, Metric, MetricKind
+from treenail.domain.telemetry.metric import Metric, MetricKind
+from treenail.domain.telemetry.metrics import METRICS
+from treenail.domain.telemetry.series import Series
 
 CONFIG = """\
 global: {{scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}}
@@ -33,7 +36,7 @@ ASKED_FOR = {"phase": "pack", "decision": "approved"}
 class Exposing(BaseHTTPRequestHandler):
     """Serves every metric that is declared; each scrape finds each of them risen."""
 
-    registry = MetricRegistry()
+    registry = MetricRegistry(SystemClock())
 
     def do_GET(self) -> None:
         for metric in METRICS:
@@ -52,9 +55,11 @@ def write(registry: MetricRegistry, metric: Metric) -> None:
     match metric.kind:
         case MetricKind.COUNTER:
             registry.count(metric.name, 1, labels)
+        case MetricKind.GAUGE if metric.shown:
+            registry.show(metric.name, lambda: (Series(metric, 1, labels),))
         case MetricKind.GAUGE:
             registry.gauge(metric.name, 1, labels)
-        case MetricKind.HISTOGRAM:
+        case MetricKind.HISTOGRAM | MetricKind.SUMMARY:
             registry.observe(metric.name, 1, labels)
 
 

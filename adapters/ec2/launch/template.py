@@ -14,7 +14,7 @@ from treenail.adapters.ec2.launch.hardware import block_devices, cpu_options, me
 from treenail.adapters.ec2.launch.interfaces import interfaces
 from treenail.adapters.ec2.launch.kubelet_settings import KubeletSettings
 from treenail.adapters.ec2.launch.reserved import capacity_reservation, market_options
-from treenail.adapters.ec2.launch.tags import specification, template_tags
+from treenail.adapters.ec2.launch.tags import NODE_CLASS_TAG, specification, template_tags
 from treenail.adapters.ec2.launch.user_data import user_data
 from treenail.adapters.ec2.resolved import ClusterFacts
 from treenail.domain.model import labels
@@ -38,6 +38,11 @@ class Template:
     name: str
     data: RequestLaunchTemplateDataTypeDef
     tags: Mapping[str, str]
+
+    @property
+    def node_class(self) -> str:
+        """The name of the node class it was made for."""
+        return self.tags.get(NODE_CLASS_TAG, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from treenail.adapters.ec2.discovery.asking import Aws, matching
 from treenail.adapters.ec2.discovery.cache import unheard
@@ -16,6 +17,8 @@ from treenail.adapters.ec2.launch.template import NAME_PREFIX, Template
 from treenail.domain.model.errors import AlreadyExistsError, NotFoundError, PortError
 from treenail.domain.model.fleets import CLUSTER_TAG
 from treenail.domain.model.runtime import Clock, Log
+from treenail.domain.telemetry.series import Gauges, Series
+from treenail.domain.telemetry.state_metrics import USERDATA_BYTES
 
 if TYPE_CHECKING:  # the types of answers are not there at run time
     from types_boto3_ec2.type_defs import FilterTypeDef
@@ -28,15 +31,35 @@ _MOST_MADE_AT_ONCE: Final = 8
 _PAGE: Final = 200
 
 
+# Shows the series about a thing, or none any more.
+Show: TypeAlias = Callable[[str, Gauges | None], None]
+
+
+def unseen(_about: str, _gauges: Gauges | None, /) -> None:
+    """Show nothing."""
+
+
+def _about(node_class: str) -> str:
+    return f"user data of {node_class}"
+
+
+def _size(template: Template) -> tuple[Series, ...]:
+    size = len(base64.b64decode(template.data.get("UserData", "")))
+    return (Series(USERDATA_BYTES, size, {"nodeclass": template.node_class}),)
+
+
 class Templates:
     """Keeps the launch templates of one cluster. Threads may share it.
 
     A template that no call used for half an hour is deleted; where the cluster has no instances at all, it
     is after two minutes. Those that processes before this one left are found by the tag of the cluster and
-    the beginning of their name. `log` is told which were made.
+    the beginning of their name. `log` is told which were made, `show` how large their user data was.
     """
 
-    def __init__(self, aws: Aws, clock: Clock, cluster_name: str, log: Log = unheard) -> None:
+    def __init__(
+        self, aws: Aws, clock: Clock, cluster_name: str, log: Log = unheard, show: Show = unseen
+    ) -> None:
+        self._show = show
         self._aws = aws
         self._log = log
         self._clock = clock
@@ -97,6 +120,7 @@ class Templates:
             with contextlib.suppress(NotFoundError):  # somebody was faster
                 self._aws.retries.call("ec2", "DeleteLaunchTemplate", partial(self._delete, name))
             self.forget((name,))
+        self._show(_about(node_class), None)
 
     def _look_once(self) -> None:
         with self._looking:
@@ -136,6 +160,8 @@ class Templates:
         self._note(template.name)
 
     def _create(self, template: Template) -> None:
+        # Told even where EC2 refuses it, which it does for its size.
+        self._show(_about(template.node_class), partial(_size, template))
         create = partial(
             self._aws.clients.ec2.create_launch_template,
             LaunchTemplateName=template.name,

@@ -194,7 +194,7 @@ def test_a_counter_never_falls() -> None:
 def test_metrics_are_written_out_as_prometheus_reads_them() -> None:
     with telemetry(InMemorySpanExporter()) as ours:
         ours.count("karpenter_nodes_created_total", nodepool="default", zone="us-east-1a")
-        ours.gauge("karpenter_nodepools_usage", 3920, resource_type="cpu", nodepool="default")
+        ours.gauge("treenail_actor_inbox_depth", 3920, actor="ClusterState")
         ours.observe(
             "karpenter_cloudprovider_duration_seconds",
             0.0002,
@@ -207,7 +207,7 @@ def test_metrics_are_written_out_as_prometheus_reads_them() -> None:
 
     assert 'karpenter_nodes_created_total{nodepool="default",zone="us-east-1a"} 1.0' in lines
     assert "# TYPE karpenter_nodes_created_total counter" in lines
-    assert 'karpenter_nodepools_usage{nodepool="default",resource_type="cpu"} 3920.0' in lines
+    assert 'treenail_actor_inbox_depth{actor="ClusterState"} 3920.0' in lines
     bucket = (
         "karpenter_cloudprovider_duration_seconds_bucket"
         '{controller="packer",le="0.005",method="PackRequested",provider="aws"} 1.0'

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from treenail.domain.telemetry import metrics
-from treenail.domain.telemetry.metrics import BY_NAME, METRICS, Metric, MetricKind
+from treenail.domain.telemetry import metrics, state_metrics
+from treenail.domain.telemetry.metric import Metric, MetricKind
+from treenail.domain.telemetry.metrics import BY_NAME, METRICS
+from treenail.domain.telemetry.state_metrics import NODE_LABELS
 
 ROOT = Path(__file__).resolve().parents[3]
 WRITTEN_BY = {"count": MetricKind.COUNTER, "gauge": MetricKind.GAUGE, "observe": MetricKind.HISTOGRAM}
@@ -16,40 +18,148 @@ WRITTEN_BY = {"count": MetricKind.COUNTER, "gauge": MetricKind.GAUGE, "observe":
 # As Karpenter has them, so that its dashboards and alerts find what they look for. Its queue depth
 # also has a label per decision, which we leave out.
 KARPENTER = {
-    "karpenter_nodeclaims_created_total": "counter reason nodepool min_values_relaxed",
-    "karpenter_nodeclaims_terminated_total": "counter nodepool capacity_type zone",
+    "karpenter_nodeclaims_created_total": ("counter reason nodepool min_values_relaxed"),
+    "karpenter_nodeclaims_terminated_total": ("counter nodepool capacity_type zone"),
     "karpenter_nodeclaims_disrupted_total": (
         "counter reason nodepool capacity_type consolidation_policy termination_mode"
     ),
-    "karpenter_nodeclaims_unhealthy_disrupted_total": "counter condition nodepool capacity_type image_id",
-    "karpenter_nodes_created_total": "counter nodepool zone",
-    "karpenter_nodes_terminated_total": "counter nodepool zone",
-    "karpenter_scheduler_scheduling_duration_seconds": "histogram controller",
-    "karpenter_scheduler_queue_depth": "gauge controller",
-    "karpenter_scheduler_unschedulable_pods_count": "gauge controller",
-    "karpenter_cluster_state_node_count": "gauge",
-    "karpenter_cluster_state_synced": "gauge",
-    "karpenter_pods_bound_duration_seconds": "histogram",
-    "karpenter_nodepools_limit": "gauge resource_type nodepool",
-    "karpenter_nodepools_usage": "gauge resource_type nodepool",
-    "karpenter_cloudprovider_duration_seconds": "histogram controller method provider",
-    "karpenter_cloudprovider_errors_total": "counter controller method provider error",
-    "karpenter_interruption_received_messages_total": "counter message_type",
-    "karpenter_interruption_deleted_messages_total": "counter",
-    "karpenter_interruption_instance_status_unhealthy_total": "counter category",
-    "karpenter_voluntary_disruption_decisions_total": "counter decision reason consolidation_type",
-    "karpenter_voluntary_disruption_decision_evaluation_duration_seconds": (
-        "histogram reason consolidation_type"
-    ),
-    "karpenter_voluntary_disruption_eligible_nodes": "gauge reason",
-    "karpenter_voluntary_disruption_failed_validations_total": "counter consolidation_type",
-    "karpenter_voluntary_disruption_queue_failures_total": "counter decision reason consolidation_type",
+    "karpenter_nodeclaims_unhealthy_disrupted_total": ("counter condition nodepool capacity_type image_id"),
+    "karpenter_nodes_created_total": ("counter nodepool zone"),
+    "karpenter_nodes_terminated_total": ("counter nodepool zone"),
+    "karpenter_scheduler_scheduling_duration_seconds": ("histogram controller"),
+    "karpenter_scheduler_queue_depth": ("gauge controller"),
+    "karpenter_scheduler_unschedulable_pods_count": ("gauge controller"),
+    "karpenter_cluster_state_node_count": ("gauge"),
+    "karpenter_cluster_state_synced": ("gauge"),
+    "karpenter_pods_bound_duration_seconds": ("histogram"),
+    "karpenter_cloudprovider_duration_seconds": ("histogram controller method provider"),
+    "karpenter_cloudprovider_errors_total": ("counter controller method provider error"),
+    "karpenter_interruption_received_messages_total": ("counter message_type"),
+    "karpenter_interruption_deleted_messages_total": ("counter"),
+    "karpenter_interruption_instance_status_unhealthy_total": ("counter category"),
+    "karpenter_voluntary_disruption_decisions_total": ("counter decision reason consolidation_type"),
     "karpenter_voluntary_disruption_decisions_by_nodepool_total": (
         "counter nodepool decision reason consolidation_type"
     ),
-    "karpenter_consolidation_moves_total": "counter decision nodepool policy",
-    "karpenter_consolidation_score": "histogram decision nodepool policy",
-    "karpenter_nodepools_cost_total": "gauge nodepool",
+    "karpenter_voluntary_disruption_decision_evaluation_duration_seconds": (
+        "histogram reason consolidation_type"
+    ),
+    "karpenter_voluntary_disruption_failed_validations_total": ("counter consolidation_type"),
+    "karpenter_voluntary_disruption_queue_failures_total": ("counter decision reason consolidation_type"),
+    "karpenter_consolidation_moves_total": ("counter decision nodepool policy"),
+    "karpenter_consolidation_score": ("histogram decision nodepool policy"),
+    "karpenter_nodes_termination_duration_seconds": ("summary nodepool"),
+    "karpenter_nodes_drained_total": ("counter nodepool"),
+    "karpenter_nodes_lifetime_duration_seconds": ("histogram nodepool"),
+    "karpenter_nodeclaims_termination_duration_seconds": ("histogram nodepool"),
+    "karpenter_nodeclaims_instance_termination_duration_seconds": ("histogram nodepool"),
+    "karpenter_nodepools_cost_tracker_errors_total": ("counter nodepool"),
+    "karpenter_pods_startup_duration_seconds": ("summary"),
+    "karpenter_pods_scheduling_decision_duration_seconds": ("histogram"),
+    "karpenter_pods_provisioning_bound_duration_seconds": ("histogram"),
+    "karpenter_pods_provisioning_startup_duration_seconds": ("histogram"),
+    "karpenter_pods_eviction_requests_total": ("counter code"),
+    "karpenter_pods_drained_total": ("counter reason"),
+    "karpenter_pods_disruption_initiated_total": (
+        "counter reason nodepool capacity_type consolidation_policy termination_mode"
+    ),
+    "karpenter_voluntary_disruption_consolidation_timeouts_total": ("counter consolidation_type"),
+    "karpenter_cloudprovider_instance_launch_failures_total": ("counter zone zone_id capacity_type reason"),
+    "karpenter_cloudprovider_instance_termination_failures_total": ("counter zone zone_id"),
+    "karpenter_cloudprovider_batcher_batch_time_seconds": ("histogram batcher"),
+    "karpenter_cloudprovider_batcher_batch_size": ("histogram batcher"),
+    "karpenter_interruption_message_queue_duration_seconds": ("histogram"),
+    "karpenter_nodes_allocatable": ("gauge NODE resource_type"),
+    "karpenter_nodes_total_pod_requests": ("gauge NODE resource_type"),
+    "karpenter_nodes_total_pod_limits": ("gauge NODE resource_type"),
+    "karpenter_nodes_total_daemon_requests": ("gauge NODE resource_type"),
+    "karpenter_nodes_total_daemon_limits": ("gauge NODE resource_type"),
+    "karpenter_nodes_system_overhead": ("gauge NODE resource_type"),
+    "karpenter_nodes_current_lifetime_seconds": ("gauge NODE"),
+    "karpenter_cluster_utilization_percent": ("gauge resource_type"),
+    "karpenter_pods_state": (
+        "gauge namespace node scheduled nodepool zone arch capacity_type instance_type phase ready managed"
+    ),
+    "karpenter_pods_unstarted_time_seconds": ("gauge name namespace"),
+    "karpenter_pods_unbound_time_seconds": ("gauge name namespace"),
+    "karpenter_pods_provisioning_unstarted_time_seconds": ("gauge name namespace"),
+    "karpenter_pods_provisioning_unbound_time_seconds": ("gauge name namespace"),
+    "karpenter_pods_provisioning_scheduling_undecided_time_seconds": ("gauge name namespace"),
+    "karpenter_nodepools_limit": ("gauge resource_type nodepool"),
+    "karpenter_nodepools_usage": ("gauge resource_type nodepool"),
+    "karpenter_nodepools_cost_total": ("gauge nodepool"),
+    "karpenter_nodepools_allowed_disruptions": ("gauge nodepool reason"),
+    "karpenter_nodepools_nodes_consuming_budgets": ("gauge nodepool reason"),
+    "karpenter_voluntary_disruption_eligible_nodes": ("gauge reason"),
+    "karpenter_cluster_state_unsynced_time_seconds": ("gauge"),
+    "karpenter_scheduler_unfinished_work_seconds": ("gauge controller"),
+    "karpenter_scheduler_ignored_pods_count": ("gauge"),
+    "karpenter_scheduler_pending_pods_by_effective_zone_count": ("gauge controller zone"),
+    "karpenter_cloudprovider_instance_type_cpu_cores": ("gauge instance_type"),
+    "karpenter_cloudprovider_instance_type_memory_bytes": ("gauge instance_type"),
+    "karpenter_cloudprovider_instance_type_offering_available": ("gauge instance_type capacity_type zone"),
+    "karpenter_cloudprovider_instance_type_offering_price_estimate": (
+        "gauge instance_type capacity_type zone"
+    ),
+    "karpenter_ec2nodeclasses_userdata_bytes": ("gauge nodeclass"),
+    "karpenter_build_info": ("gauge version goversion goarch commit"),
+    "operator_nodeclaim_status_condition_count": (
+        "gauge name type status reason karpenter_k8s_aws_ec2nodeclass karpenter_sh_nodepool"
+    ),
+    "operator_nodeclaim_status_condition_current_status_seconds": (
+        "gauge name type status reason karpenter_k8s_aws_ec2nodeclass karpenter_sh_nodepool"
+    ),
+    "operator_nodeclaim_status_condition_transitions_total": (
+        "counter type status reason karpenter_k8s_aws_ec2nodeclass karpenter_sh_nodepool"
+    ),
+    "operator_nodeclaim_status_condition_transition_seconds": (
+        "histogram type status karpenter_k8s_aws_ec2nodeclass karpenter_sh_nodepool"
+    ),
+    "operator_nodeclaim_termination_current_time_seconds": (
+        "gauge name karpenter_k8s_aws_ec2nodeclass karpenter_sh_nodepool"
+    ),
+    "operator_nodeclaim_termination_duration_seconds": (
+        "histogram karpenter_k8s_aws_ec2nodeclass karpenter_sh_nodepool"
+    ),
+    "operator_nodepool_status_condition_count": ("gauge name type status reason"),
+    "operator_nodepool_status_condition_current_status_seconds": ("gauge name type status reason"),
+    "operator_nodepool_status_condition_transitions_total": ("counter type status reason"),
+    "operator_nodepool_status_condition_transition_seconds": ("histogram type status"),
+    "operator_nodepool_termination_current_time_seconds": ("gauge name"),
+    "operator_nodepool_termination_duration_seconds": ("histogram"),
+    "operator_node_status_condition_count": (
+        "gauge name type status reason karpenter_k8s_aws_ec2nodeclass "
+        "karpenter_sh_nodepool karpenter_sh_initialized"
+    ),
+    "operator_node_status_condition_current_status_seconds": (
+        "gauge name type status reason karpenter_k8s_aws_ec2nodeclass "
+        "karpenter_sh_nodepool karpenter_sh_initialized"
+    ),
+    "operator_node_status_condition_transitions_total": (
+        "counter type status reason karpenter_k8s_aws_ec2nodeclass karpenter_sh_nodepool "
+        "karpenter_sh_initialized"
+    ),
+    "operator_node_status_condition_transition_seconds": (
+        "histogram type status karpenter_k8s_aws_ec2nodeclass karpenter_sh_nodepool karpenter_sh_initialized"
+    ),
+    "operator_node_termination_current_time_seconds": (
+        "gauge name karpenter_k8s_aws_ec2nodeclass karpenter_sh_nodepool karpenter_sh_initialized"
+    ),
+    "operator_node_termination_duration_seconds": (
+        "histogram karpenter_k8s_aws_ec2nodeclass karpenter_sh_nodepool karpenter_sh_initialized"
+    ),
+    "operator_ec2nodeclass_status_condition_count": ("gauge name type status reason"),
+    "operator_ec2nodeclass_status_condition_current_status_seconds": ("gauge name type status reason"),
+    "operator_ec2nodeclass_status_condition_transitions_total": ("counter type status reason"),
+    "operator_ec2nodeclass_status_condition_transition_seconds": ("histogram type status"),
+    "operator_ec2nodeclass_termination_current_time_seconds": ("gauge name"),
+    "operator_ec2nodeclass_termination_duration_seconds": ("histogram"),
+    "operator_status_condition_count": ("gauge name type status reason group kind"),
+    "operator_status_condition_current_status_seconds": ("gauge name type status reason group kind"),
+    "operator_status_condition_transitions_total": ("counter type status reason group kind"),
+    "operator_status_condition_transition_seconds": ("histogram type status group kind"),
+    "operator_termination_current_time_seconds": ("gauge name group kind"),
+    "operator_termination_duration_seconds": ("histogram group kind"),
 }
 
 
@@ -58,27 +168,37 @@ def test_no_two_metrics_share_a_name() -> None:
 
 
 def test_metrics_of_karpenter_are_as_it_has_them() -> None:
-    ours = {m.name: " ".join((m.kind.value, *m.labels)) for m in METRICS if m.name.startswith("karpenter_")}
+    nodes = " ".join(NODE_LABELS)
+    ours = {
+        m.name: " ".join((m.kind.value, *m.labels)).replace(nodes, "NODE")
+        for m in METRICS
+        if m.name.startswith(("karpenter_", "operator_"))
+    }
 
     assert ours == KARPENTER
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_a_metric_is_well_formed(metric: Metric) -> None:
-    assert re.fullmatch(r"(karpenter|treenail|leader_election)(_[a-z][a-z0-9]*)+", metric.name)
+    assert re.fullmatch(r"(karpenter|treenail|operator|leader_election)(_[a-z][a-z0-9]*)+", metric.name)
     # Karpenter calls a gauge so, too.
     assert metric.name.endswith("_total") == (
-        metric.kind is MetricKind.COUNTER or metric is metrics.NODEPOOLS_COST
+        metric.kind is MetricKind.COUNTER or metric is state_metrics.NODEPOOLS_COST
     )
     assert metric.name.endswith("_seconds") == (metric.unit == "seconds")
-    assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", label) for label in metric.labels)
+    assert all(re.fullmatch(r"[a-z]+(_[a-z0-9]+)*", label) for label in metric.labels)
     assert len(set(metric.labels)) == len(metric.labels)
-    # The lease is named as controller-runtime does.
-    names = set(metric.labels) - ({"name"} if metric is metrics.LEADER else set())
-    assert not names & {"le", "quantile", "pod", "name", "namespace", "decision_id", "trace_id"}
+    assert not set(metric.labels) & {"le", "quantile", "pod", "decision_id", "trace_id"}
     assert metric.help.endswith(".")
     assert bool(metric.buckets) == (metric.kind is MetricKind.HISTOGRAM)
     assert list(metric.buckets) == sorted(set(metric.buckets))
+
+
+def test_what_only_grows_never_names_an_object() -> None:
+    # Its series stay until the process ends. The lease is named as controller-runtime does.
+    lasting = [metric for metric in METRICS if not metric.shown and metric is not metrics.LEADER]
+
+    assert [m.name for m in lasting if {"name", "namespace", "node", "node_name"} & set(m.labels)] == []
 
 
 def test_a_metric_accepts_its_own_kind_and_labels_alone() -> None:
@@ -146,8 +266,11 @@ def test_whatever_the_code_writes_is_declared() -> None:
 
 def test_every_metric_declared_is_written_somewhere() -> None:
     root = Path(__file__).parents[3]
-    source = "".join(p.read_text() for d in ("actors", "adapters") for p in (root / d).rglob("*.py"))
-    names = {name: value for name, value in vars(metrics).items() if isinstance(value, metrics.Metric)}
+    declaring = {"metrics.py", "state_metrics.py"}
+    paths = [p for d in ("actors", "adapters", "domain") for p in (root / d).rglob("*.py")]
+    source = "".join(p.read_text() for p in paths if p.name not in declaring)
+    declared = {**vars(metrics), **vars(state_metrics)}
+    names = {name: value for name, value in declared.items() if isinstance(value, Metric)}
 
     silent = [name for name, metric in names.items() if name not in source and metric.name not in source]
 
