@@ -24,6 +24,7 @@ from tests.conformance.cases import (
     relaxation,
     replacing_nodes,
     spreading,
+    valid_classes,
     valid_pools,
     volumes_of_pods,
 )
@@ -47,6 +48,7 @@ CASES: Final[tuple[Case, ...]] = (
     *relaxation.CASES,
     *replacing_nodes.CASES,
     *spreading.CASES,
+    *valid_classes.CASES,
     *valid_pools.CASES,
     *volumes_of_pods.CASES,
 )
