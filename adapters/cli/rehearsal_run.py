@@ -108,6 +108,7 @@ def _conditions(run: RehearsalRun, told: Settings) -> Conditions:
             system_daemons=EKS_DAEMONS,
             pod_writes=run.pod_writes,
             tells_workloads=(run.provision_for or told.provision_for) is ProvisionFor.WISHES,
+            tells_buffers=told.feature_gates["CapacityBuffer"],
         ),
         catalogue=Catalogue.shipped(settings=sizes_of(told)),
         prices=run.prices,

@@ -9,7 +9,10 @@ from typing import Final
 from treenail.adapters.api.manifests import Decoded
 from treenail.adapters.api.workloads import Deployment, ReplicaSet, Workload
 from treenail.adapters.embed.implied import ManifestAdmission, namespaces_of, volume_claims_of
+from treenail.adapters.fake.cluster.told_workloads import told
+from treenail.domain.cluster import workloads as watched
 from treenail.domain.cluster.cluster_facts import ClusterObject
+from treenail.domain.model.capacity_buffers import CapacityBuffer
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import INITIALIZED, REGISTERED, Condition, Node, NodeClaim, Status
@@ -60,11 +63,29 @@ class ManifestCluster:
             *decoded.csi_nodes,
             *decoded.node_claims,
             *decoded.disruption_budgets,
+            *decoded.pod_templates,
+            *self._scalable(),
+            *self._buffers(),
             *(self._claim(n) for n in decoded.nodes if self._pool_of(n)),
             *(self._node(n) for n in decoded.nodes),
             *self.pods,
         ]
         return tuple(replace(thing, resource_version=1) for thing in things)
+
+    # --- capacity buffers
+
+    def _scalable(self) -> list[ClusterObject]:
+        """Return the workloads that buffers may refer to, none where there are no buffers."""
+        decoded = self._decoded
+        if not decoded.capacity_buffers:
+            return []
+        workloads = (*decoded.deployments, *decoded.replica_sets, *decoded.stateful_sets)
+        named = (replace(one, uid=one.uid or f"{one.namespace}/{one.name}") for one in workloads)
+        there = (told(one, deleting=False, templates=True) for one in named)
+        return [thing for thing in there if isinstance(thing, watched.Workload)]
+
+    def _buffers(self) -> list[CapacityBuffer]:
+        return [replace(one, uid=one.uid or one.key) for one in self._decoded.capacity_buffers]
 
     # --- nodes
 

@@ -195,7 +195,11 @@ class Simulation:
     def _snapshot(self, objects: tuple[ClusterObject, ...]) -> Snapshot:
         model = ClusterModel(promise_lasts=timedelta(seconds=20))
         model.learn(Resynced(revision=1, objects=objects), _NOW)
-        return model.snapshot(_NOW)
+        snapshot = model.snapshot(_NOW)
+        # In a cluster places of buffers are looked for after all pods; here they are the last of all.
+        places = model.buffers.offer(model.buffers.short(), _NOW)
+        volumes = {**snapshot.volumes, **model.capacity.volume_needs(places)}
+        return replace(snapshot, pods=(*snapshot.pods, *places), volumes=volumes)
 
     def advise(self) -> None:
         """Complete the plan with what would help those it refuses."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -21,7 +21,7 @@ from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.errors import ExpiredError
 from treenail.adapters.kubernetes.pace import Pace
 from treenail.adapters.kubernetes.reader import KubernetesReader
-from treenail.adapters.kubernetes.resources import NODE_POOL, POD, VOLUME_ATTACHMENT
+from treenail.adapters.kubernetes.resources import NODE_POOL, POD, VOLUME_ATTACHMENT, WATCHED, Resource
 from treenail.domain.cluster.cluster_facts import (
     ClusterFact,
     ClusterObject,
@@ -100,7 +100,13 @@ def detour(parts: ControlPlane) -> Iterator[Detour]:
 
 
 class Rig:
-    def __init__(self, parts: ControlPlane, pace: Pace = PACE, by: Detour | None = None) -> None:
+    def __init__(
+        self,
+        parts: ControlPlane,
+        pace: Pace = PACE,
+        by: Detour | None = None,
+        watched: Sequence[Resource] = WATCHED,
+    ) -> None:
         self.mirror = Mirror()
         self.defects: list[BaseException] = []
         self.log: list[tuple[str, dict[str, object]]] = []
@@ -111,6 +117,7 @@ class Rig:
             failed=self.defects.append,
             log=lambda message, /, **fields: self.log.append((message, fields)),
             pace=pace,
+            watched=watched,
         )
 
     def start(self) -> Mirror:
