@@ -10,7 +10,9 @@ from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.workloads import (
     ApiObject,
     ConfigMap,
+    CronJob,
     Deployment,
+    Job,
     PriorityClass,
     ReplicaSet,
     StatefulSet,
@@ -59,6 +61,8 @@ class Decoded:
     stateful_sets: tuple[StatefulSet, ...] = ()
     pod_templates: tuple[StoredPodTemplate, ...] = ()
     capacity_buffers: tuple[CapacityBuffer, ...] = ()
+    jobs: tuple[Job, ...] = ()
+    cron_jobs: tuple[CronJob, ...] = ()
     pods: tuple[Pod, ...] = ()
     config_maps: tuple[ConfigMap, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -101,6 +105,8 @@ _FIELDS: Final[Mapping[type[ApiObject], str]] = {
     StatefulSet: "stateful_sets",
     StoredPodTemplate: "pod_templates",
     CapacityBuffer: "capacity_buffers",
+    Job: "jobs",
+    CronJob: "cron_jobs",
     Pod: "pods",
     ConfigMap: "config_maps",
 }

@@ -28,6 +28,7 @@ from treenail.adapters.api.core.apps import (
     replica_set,
     stateful_set,
 )
+from treenail.adapters.api.core.batch import CronJobModel, JobModel, cron_job, job
 from treenail.adapters.api.core.config_maps import ConfigMapModel, config_map
 from treenail.adapters.api.core.nodes import NamespaceModel, NodeModel, namespace, node
 from treenail.adapters.api.core.pod_templates import StoredPodTemplateModel, stored_pod_template
@@ -123,6 +124,8 @@ _ALL: Final[tuple[ApiKind[Any], ...]] = (
     ApiKind("apps/v1", "ReplicaSet", ReplicaSetModel, replica_set, namespaced=True),
     ApiKind("apps/v1", "StatefulSet", StatefulSetModel, stateful_set, namespaced=True),
     ApiKind("apps/v1", "DaemonSet", DaemonSetModel, daemon_set, namespaced=True),
+    ApiKind("batch/v1", "Job", JobModel, job, namespaced=True),
+    ApiKind("batch/v1", "CronJob", CronJobModel, cron_job, namespaced=True),
     ApiKind("policy/v1", "PodDisruptionBudget", PodDisruptionBudgetModel, disruption_budget, namespaced=True),
     ApiKind("scheduling.k8s.io/v1", "PriorityClass", PriorityClassModel, priority_class),
     ApiKind("storage.k8s.io/v1", "StorageClass", StorageClassModel, storage_class),

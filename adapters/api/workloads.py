@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from treenail.domain.cluster import workloads
 from treenail.domain.cluster.cluster_facts import DaemonSet
@@ -23,6 +23,8 @@ from treenail.domain.model.pods import LabelSelector, Owner, Pod, PodVolume
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 MOST_REPLICAS: Final = 100_000
+# Of a pod of a Job in a rehearsal: how long it runs until it succeeds.
+RUNS_FOR: Final = "treenail.sh/runs-for"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +96,65 @@ class StatefulSet(Replicated):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A Job. Without `completions` no pod is made after one that succeeded.
+
+    The status: how many pods `succeeded` and `failed`, which indexes are done of an `indexed` one, and how it
+    `ended`, "" while it has not.
+    """
+
+    name: str
+    namespace: str = "default"
+    uid: str = ""
+    resource_version: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    owners: tuple[Owner, ...] = ()
+    parallelism: int = 1
+    completions: int | None = 1
+    indexed: bool = False
+    backoff_limit: int = 6
+    suspended: bool = False
+    template: PodTemplate
+    succeeded: int = 0
+    failed: int = 0
+    done: frozenset[int] = frozenset()
+    ended: Literal["", "Complete", "Failed"] = ""
+
+    @property
+    def wanted(self) -> int:
+        """How many pods it wants at a time now, those included that run."""
+        if self.ended or self.suspended:
+            return 0
+        if self.completions is None:
+            return 0 if self.succeeded else self.parallelism
+        return max(0, min(self.parallelism, self.completions - self.succeeded))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CronJob:
+    """A CronJob: it makes a Job like `job` at each time of its schedule, whose time zone is UTC if not said.
+
+    While one of them runs, the next one is made too ("Allow"), is not made ("Forbid"), or takes its place
+    ("Replace"). Of those that ended so many are kept.
+    """
+
+    name: str
+    namespace: str = "default"
+    uid: str = ""
+    resource_version: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    schedule: str
+    time_zone: str = "UTC"
+    suspended: bool = False
+    concurrency: Literal["Allow", "Forbid", "Replace"] = "Allow"
+    keeps_complete: int = 3
+    keeps_failed: int = 1
+    job: Job
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PriorityClass:
     """A class of pods by importance. `preempts` tells whether its pods may push out lesser ones."""
 
@@ -118,7 +179,7 @@ class ConfigMap:
 
 Workload: TypeAlias = "Deployment | ReplicaSet | StatefulSet"
 ApiObject: TypeAlias = (
-    "NodePool | NodeClass | NodeOverlay | NodeClaim | Node | Pod | DaemonSet | Workload"
+    "NodePool | NodeClass | NodeOverlay | NodeClaim | Node | Pod | DaemonSet | Workload | Job | CronJob"
     " | PodDisruptionBudget | PriorityClass | Namespace"
     " | PersistentVolume | PersistentVolumeClaim | StorageClass | CSINode | ConfigMap | workloads.Workload"
     " | CapacityBuffer | StoredPodTemplate"

@@ -18,6 +18,8 @@ def namespaces_of(decoded: Decoded) -> tuple[Namespace, ...]:
         *(one.namespace for one in decoded.deployments),
         *(one.namespace for one in decoded.replica_sets),
         *(one.namespace for one in decoded.stateful_sets),
+        *(one.namespace for one in decoded.jobs),
+        *(one.namespace for one in decoded.cron_jobs),
         *(one.namespace for one in decoded.daemon_sets),
     )
     written = {one.name: one for one in decoded.namespaces}

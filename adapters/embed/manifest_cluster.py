@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from treenail.adapters.api.manifests import Decoded
-from treenail.adapters.api.workloads import Deployment, ReplicaSet, Workload
+from treenail.adapters.api.workloads import Deployment, Job, ReplicaSet, Workload
 from treenail.adapters.embed.implied import ManifestAdmission, namespaces_of, volume_claims_of
 from treenail.adapters.fake.cluster.told_workloads import told
 from treenail.domain.cluster import workloads as watched
@@ -28,9 +28,9 @@ _TRUE: Final = (
 class ManifestCluster:
     """The cluster of `decoded` manifests at a time.
 
-    Pods without a node wait since then for one. So do those that `workloads` (Deployments, ReplicaSets and
-    StatefulSets) have, unless these are left out. A node that says it is of a pool has a claim, if only one
-    made up for it.
+    Pods without a node wait since then for one. So do those that `workloads` (Deployments, ReplicaSets, Jobs
+    and StatefulSets) have, unless these are left out. A node that says it is of a pool has a claim, if only
+    one made up for it.
     """
 
     def __init__(self, decoded: Decoded, at: datetime, *, workloads: bool = True) -> None:
@@ -151,9 +151,11 @@ class ManifestCluster:
             pods += (self._replica(workload, n, workload.template) for n in range(workload.replicas))
         for one in decoded.stateful_sets:
             pods += (self._replica(one, n, one.template_of(n)) for n in range(one.replicas))
+        for job in decoded.jobs:
+            pods += (self._replica(job, n, job.template) for n in range(job.wanted))
         return pods
 
-    def _replica(self, of: Workload, number: int, template: PodTemplate) -> Pod:
+    def _replica(self, of: Workload | Job, number: int, template: PodTemplate) -> Pod:
         return self._pending(
             Pod(
                 uid=f"{of.namespace}/{of.name}-{number}",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from cronsim import CronSim, CronSimError
-
-from treenail.domain.disruption.cron_syntax import plainly
+from treenail.domain.disruption.cron_syntax import first_after
 from treenail.domain.model.node_pools import Budget
 
 
@@ -18,15 +16,5 @@ def counts(budget: Budget, now: datetime) -> bool:
     """
     if not budget.schedule or budget.duration is None:
         return True
-    first = _first(budget.schedule, now - budget.duration)
+    first = first_after(budget.schedule, now - budget.duration)
     return first is None or first <= now
-
-
-def _first(schedule: str, after: datetime) -> datetime | None:
-    """Return the first time of a schedule after an instant, None where it never comes."""
-    plain = plainly(schedule)
-    try:
-        return None if plain is None else next(CronSim(plain, after), None)
-    except CronSimError:
-        # No month of it has such a day.
-        return None

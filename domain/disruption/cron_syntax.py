@@ -1,9 +1,12 @@
-"""Cron schedules of budgets, in the language of Kubernetes' CronJobs."""
+"""Cron schedules, in the language of Kubernetes' CronJobs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
+
+from cronsim import CronSim, CronSimError
 
 _NICKNAMES: Final = {
     "@yearly": "0 0 1 1 *",
@@ -61,6 +64,20 @@ def plainly(schedule: str) -> str | None:
         weekdays = _ANY
     plain = (minutes, hours, days, months, weekdays)
     return " ".join(plain) if all(plain) else None
+
+
+def first_after(schedule: str, instant: datetime) -> datetime | None:
+    """Return the first time of a schedule after an instant, in the zone of that, None where it never comes.
+
+    Raises:
+        ValueError: it is no schedule.
+    """
+    plain = plainly(schedule)
+    try:
+        return None if plain is None else next(CronSim(plain, instant), None)
+    except CronSimError:
+        # No month of it has such a day.
+        return None
 
 
 def _numbers(text: str, field: CronField) -> str:

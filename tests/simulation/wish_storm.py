@@ -10,7 +10,7 @@ from tests.simulation.storm import Storm
 from tests.simulation.workloads import PLAIN, kind_of
 from treenail.adapters.api.workloads import Deployment
 from treenail.adapters.fake.cluster import ClusterSettings
-from treenail.adapters.fake.ec2 import Spell
+from treenail.adapters.fake.ec2 import EC2Faults, Spell
 from treenail.domain.telemetry import metrics
 
 _MINUTES: Final = 10
@@ -36,6 +36,10 @@ class WishStorm(Storm):
         if self.seed % 4 == 0:
             settings = replace(settings, latency=(0.02, 0.2), watch=(0.02, 0.2))
         return replace(settings, pod_writes=(3.0, 8.0, 20.0)[self.seed % 3], tells_workloads=self.for_wishes)
+
+    def _ec2_faults(self) -> EC2Faults:
+        # What machines cost that never join is not spent for want of pods.
+        return replace(Storm._ec2_faults(self), never_joins=0.0)
 
     def _blow(self) -> None:
         end = 60.0 * _MINUTES

@@ -75,21 +75,21 @@ class DaemonSetModel(CoreObject, kw_only=True):
 
 def deployment(model: DeploymentModel, reading: Reading) -> Translation:
     """Return the Deployment; FieldError says what is wrong with it."""
-    meta = _checked(model.metadata)
+    meta = checked(model.metadata)
     found = Deployment(**meta.labelled, **_replicated(model.spec, meta, reading))
     return Translation(objects=(found,))
 
 
 def replica_set(model: ReplicaSetModel, reading: Reading) -> Translation:
     """Return the ReplicaSet; FieldError says what is wrong with it."""
-    meta = _checked(model.metadata)
+    meta = checked(model.metadata)
     found = ReplicaSet(**meta.labelled, **_replicated(model.spec, meta, reading), owners=meta.owners)
     return Translation(objects=(found,))
 
 
 def stateful_set(model: StatefulSetModel, reading: Reading) -> Translation:
     """Return the StatefulSet; FieldError says what is wrong with it."""
-    meta = _checked(model.metadata)
+    meta = checked(model.metadata)
     spec = model.spec
     claims = (
         volume_claim(m, meta.namespace, f"spec.volumeClaimTemplates[{n}].")
@@ -106,7 +106,7 @@ def stateful_set(model: StatefulSetModel, reading: Reading) -> Translation:
 
 def daemon_set(model: DaemonSetModel, reading: Reading) -> Translation:
     """Return the DaemonSet; FieldError says what is wrong with it."""
-    meta = _checked(model.metadata)
+    meta = checked(model.metadata)
     _selector(model.spec)
     template = template_of(model.spec.template, reading, _TEMPLATE, restart=("Always",))
     found = DaemonSet(
@@ -121,7 +121,8 @@ def daemon_set(model: DaemonSetModel, reading: Reading) -> Translation:
     return Translation(objects=(found,))
 
 
-def _checked(meta: ObjectMeta) -> ObjectMeta:
+def checked(meta: ObjectMeta) -> ObjectMeta:
+    """Return metadata with a namespace; FieldError says what is wrong with it."""
     meta.validate()
     meta.namespace = meta.namespace or "default"
     return meta

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from treenail.adapters.api.workloads import ApiObject, ReplicaSet
+from treenail.adapters.api.workloads import ApiObject, Job, ReplicaSet
 from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.control_plane import ControlPlane, DelayedWork
 from treenail.adapters.fake.cluster.objects import NAMESPACED, Address, Change, address_of, owners_of
@@ -104,6 +104,6 @@ class GarbageCollector:
 
 
 def _without_owner(thing: ApiObject, uid: str) -> ApiObject:
-    if isinstance(thing, Pod | Node | NodeClaim | ReplicaSet):
+    if isinstance(thing, Pod | Node | NodeClaim | ReplicaSet | Job):
         return replace(thing, owners=tuple(o for o in thing.owners if o.uid != uid))
     return thing

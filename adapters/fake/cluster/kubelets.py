@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from treenail.adapters.api.workloads import RUNS_FOR
 from treenail.adapters.fake.cluster.accounts import Accounts
 from treenail.adapters.fake.cluster.api_server import ApiServer
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
@@ -14,6 +15,7 @@ from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.adapters.fake.cluster.patches import with_conditions
 from treenail.adapters.fake.luck import Span, chance, draw
 from treenail.domain.model import labels
+from treenail.domain.model.durations import parse_duration
 from treenail.domain.model.errors import InvalidError
 from treenail.domain.model.nodes import READY, Condition, Node, Status, awaited, condition_of
 from treenail.domain.model.pods import Phase, Pod
@@ -182,6 +184,22 @@ class Kubelets:
             return
         started = replace(pod, phase=Phase.RUNNING, started_at=self._plane.store.now(), ready=True)
         self._plane.store.put(started)
+        if pod.owner is not None and pod.owner.kind == "Job":
+            runs_for = parse_duration(pod.annotations.get(RUNS_FOR, ""))
+            wait = (
+                draw(self._dice, self._plane.settings.job) if runs_for is None else runs_for.total_seconds()
+            )
+            self._plane.later(wait, partial(self._succeed, uid))
+
+    def _succeed(self, uid: str) -> None:
+        pod = self._plane.store.by_uid(uid)
+        if (
+            isinstance(pod, Pod)
+            and pod.phase is Phase.RUNNING
+            and pod.active
+            and pod.node_name in self._running
+        ):
+            self._plane.store.put(replace(pod, phase=Phase.SUCCEEDED, ready=False))
 
     def _short(self, pod: Pod) -> str:
         """Return what an overbooked node has too little of to run `pod` as well, "" where it has enough."""

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from treenail.adapters.api.workloads import ApiObject, Deployment, PriorityClass, ReplicaSet, StatefulSet
+from treenail.adapters.api.workloads import (
+    ApiObject,
+    CronJob,
+    Deployment,
+    Job,
+    PriorityClass,
+    ReplicaSet,
+    StatefulSet,
+)
 from treenail.domain.cluster.cluster_facts import OF_BUFFERS, DaemonSet, Kind
 from treenail.domain.model.capacity_buffers import CapacityBuffer
 from treenail.domain.model.namespaces import Namespace
@@ -45,6 +53,8 @@ KIND_OF: Final[Mapping[type, str]] = {
         ReplicaSet,
         StatefulSet,
         CapacityBuffer,
+        CronJob,
+        Job,
         Pod,
     )
 }
@@ -54,6 +64,8 @@ NAMESPACED: Final = (
     "DaemonSet",
     "StatefulSet",
     "ReplicaSet",
+    "CronJob",
+    "Job",
     "Pod",
     "PodDisruptionBudget",
     "PersistentVolumeClaim",
@@ -74,6 +86,7 @@ WATCHED: Final = (
     Kind.CSI_NODE,
     Kind.POD_DISRUPTION_BUDGET,
     Kind.REPLICA_SET,
+    Kind.JOB,
     Kind.STATEFUL_SET,
     *OF_BUFFERS,
     Kind.NODE_CLAIM,
@@ -128,7 +141,7 @@ def spoken(of: Address) -> str:
 
 def owners_of(thing: ApiObject) -> tuple[Owner, ...]:
     """Return the owner references of an object."""
-    if isinstance(thing, Pod | Node | NodeClaim | ReplicaSet):
+    if isinstance(thing, Pod | Node | NodeClaim | ReplicaSet | Job):
         return thing.owners
     return ()
 

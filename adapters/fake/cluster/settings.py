@@ -17,10 +17,11 @@ class ClusterSettings:
     scheduler. `collect`: the garbage collector. `ready`: a node, from joining. `start`: a pod, from
     when its node could run it. `stop`: a pod, but at most its grace period. `lost`: from the end of a
     machine to its node's being not ready. `removed`: from there to the node's deletion. `detach`: a
-    volume, from the end of its pod.
+    volume, from the end of its pod. `job`: a pod of a Job, from its start to its success, unless its
+    annotation `treenail.sh/runs-for` says how long.
     `slow_stops` is the share of pods that take anything up to their whole grace period to stop.
-    `pod_writes` is how many pods of ReplicaSets and StatefulSets the controller manager makes in a second, in
-    batches of 1, 2, 4...; as many as are wanted at once where it is None.
+    `pod_writes` is how many pods of ReplicaSets, StatefulSets and Jobs the controller manager makes in a
+    second, in batches of 1, 2, 4...; as many as are wanted at once where it is None.
     `tells_workloads`: watches may tell of workloads. `tells_buffers`: they tell of capacity buffers, and of
     what these refer to.
     `device_plugins`: nodes have the extended resources that NodeOverlays say.
@@ -39,6 +40,7 @@ class ClusterSettings:
     lost: Span = (1.0, 5.0)
     removed: Span = (2.0, 10.0)
     detach: Span = (1.0, 5.0)
+    job: Span = (30.0, 90.0)
     slow_stops: float = 0.0
     fill_nodes: bool = False
     pod_writes: float | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from treenail.adapters.api.workloads import ApiObject, Deployment, ReplicaSet, StatefulSet
+from treenail.adapters.api.workloads import ApiObject, Deployment, Job, ReplicaSet, StatefulSet
 from treenail.domain.cluster.workloads import Workload, asks_for_pods_only
 
 
@@ -20,6 +20,8 @@ def told(thing: ApiObject | None, *, deleting: bool, templates: bool = False) ->
             if not (known.wanted or alone):
                 return None
             return replace(known, template=thing.template) if templates else known
+        case Job():
+            return _job(thing, deleting=deleting)
         case _:
             return thing
 
@@ -45,3 +47,22 @@ def _workload(thing: Deployment | ReplicaSet | StatefulSet, *, deleting: bool) -
             return replace(known, held=held, revision=thing.revision, in_turn=not thing.parallel)
         case _:
             return replace(known, held="deleted" if deleting else "")
+
+
+def _job(job: Job, *, deleting: bool) -> Workload | None:
+    wanted = replace(job, suspended=False).wanted
+    if not wanted:
+        return None
+    held = "suspended" if job.suspended else ""
+    if job.failed:
+        held = "some of its pods failed, and the next ones are made after a pause"
+    return Workload(
+        uid=job.uid,
+        kind="Job",
+        name=job.name,
+        namespace=job.namespace,
+        resource_version=job.resource_version,
+        wanted=wanted,
+        held="deleted" if deleting else held,
+        for_pods_only=asks_for_pods_only(job.annotations),
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from treenail.adapters.api.workloads import ApiObject, ReplicaSet, StatefulSet
+from treenail.adapters.api.workloads import ApiObject, Job, ReplicaSet, StatefulSet
 from treenail.adapters.fake.cluster.objects import address_of, spoken
 from treenail.domain.model.capacity_buffers import CapacityBuffer
 from treenail.domain.model.errors import InvalidError
@@ -61,8 +61,18 @@ def updated(known: ApiObject, new: ApiObject) -> ApiObject:
         case CapacityBuffer() | StoredPodTemplate() if isinstance(known, CapacityBuffer | StoredPodTemplate):
             same = replace(new, generation=known.generation)
             return same if same == known else replace(new, generation=known.generation + 1)
+        case Job() if isinstance(known, Job):
+            return _job(known, new)
         case _:
             return new
+
+
+def _job(known: Job, new: Job) -> Job:
+    """Return a Job whose parallelism may be changed, and whether it is suspended."""
+    for name in ("template", "completions", "indexed"):
+        if getattr(known, name) != getattr(new, name):
+            raise InvalidError(f"{spoken(address_of(new))}: {name} cannot be changed")
+    return replace(known, parallelism=new.parallelism, suspended=new.suspended, labels=new.labels)
 
 
 def _with_applicable(known: ApiObject, new: Pod | Node | NodeClaim) -> ApiObject:

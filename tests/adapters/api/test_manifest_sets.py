@@ -165,7 +165,13 @@ def test_what_a_chart_has_beside_pods_is_passed_over(version: str, kind: str) ->
 
 @pytest.mark.parametrize(
     ("version", "kind"),
-    [("", "Service"), ("/v1", "Service"), ("apps/v1", "Service"), ("v1", "Servis"), ("batch/v1", "Job")],
+    [
+        ("", "Service"),
+        ("/v1", "Service"),
+        ("apps/v1", "Service"),
+        ("v1", "Servis"),
+        ("v1", "ReplicationController"),
+    ],
 )
 def test_what_is_no_such_kind_is_a_mistake_and_what_makes_pods_is_missed(version: str, kind: str) -> None:
     beside = {"apiVersion": version, "kind": kind, "metadata": {"name": "x"}}
