@@ -174,7 +174,8 @@ class Disruptor(DomainActor[DisruptorInbox]):
 
     @property
     def _empty_after(self) -> timedelta | None:
-        return self._pool.disruption.consolidate_after if self._pool is not None else None
+        pool = self._pool
+        return pool.disruption.consolidate_after if pool is not None and not pool.static else None
 
     def _propose_or_wait(self) -> None:
         after, now = self._empty_after, self._timers.now()
@@ -260,8 +261,10 @@ class Disruptor(DomainActor[DisruptorInbox]):
         if why is not None and self._brake.drifted(claim, self._timers.now()):
             self._tell_held_back(standard.pool, claim, why)
         drift, now = standard.note(claim, why), self._timers.now()
-        patch = together(drift, note_consolidatable(claim, standard.pool, now))
-        self._look_when_window_is_over(consolidatable_at(claim, standard.pool), now)
+        patch = drift
+        if not standard.pool.static:
+            patch = together(drift, note_consolidatable(claim, standard.pool, now))
+            self._look_when_window_is_over(consolidatable_at(claim, standard.pool), now)
         if patch is None or claim.name in self._writing:
             return
         self._writing[claim.name] = None

@@ -81,8 +81,8 @@ NodeClassControllerInbox: TypeAlias = PoolsSeen | _Look | _Free | _Sweep | _Held
 class NodeClassController(DomainActor[NodeClassControllerInbox]):
     """Keep node classes from going while they are used, and what was made for them from staying after.
 
-    Owns what is known of their lives. Tells the reporter, and the disruptors of pools that name them,
-    `NodeClassStatusSeen`.
+    Owns what is known of their lives. Tells the reporter, the sizer, and the disruptors of pools that name
+    them, `NodeClassStatusSeen`.
     """
 
     def __init__(
@@ -91,6 +91,7 @@ class NodeClassController(DomainActor[NodeClassControllerInbox]):
         *,
         reporter: Ref[NodeClassStatusSeen],
         disruptor: Callable[[str], Ref[NodeClassStatusSeen]],
+        sizer: Ref[NodeClassStatusSeen],
         reader: ClusterReader,
         writer: ClusterWriter,
         cloud: Cloud,
@@ -98,6 +99,7 @@ class NodeClassController(DomainActor[NodeClassControllerInbox]):
         super().__init__(runtime)
         self._reporter = reporter
         self._disruptor = disruptor
+        self._sizer = sizer
         self._pools: tuple[NodePool, ...] = ()
         self._reader = reader
         self._writer = writer
@@ -197,6 +199,7 @@ class NodeClassController(DomainActor[NodeClassControllerInbox]):
 
     def _tell(self, stood: NodeClassStatusSeen) -> None:
         self._reporter.tell(stood)
+        self._sizer.tell(stood)
         for pool in self._pools:
             if pool.node_class == stood.node_class.ref:
                 self._disruptor(pool.name).tell(stood)

@@ -129,8 +129,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         match message:
             case NodeChanged():
                 self._note(message)
-            case PoolsSeen(pools=pools):
-                self._static = frozenset(pool.name for pool in pools if pool.static)
+            case PoolsSeen():
+                self._static = frozenset(message.left_alone)
             case NodeLaunched(claim=claim):
                 self._look(claim.name)
             case Look(name=name):

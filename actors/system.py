@@ -30,11 +30,12 @@ from treenail.actors.overlay_inspector import OverlayInspector
 from treenail.actors.packer import Packer, PackerInbox
 from treenail.actors.pod_event_recorder import PodEventRecorder
 from treenail.actors.pod_watcher import PodWatcher
+from treenail.actors.pool_sizer import PoolSizer, SizerInbox
 from treenail.actors.pool_usage_reporter import PoolUsageReporter
 from treenail.actors.provisioning_trial import ProvisioningTrial
 from treenail.actors.runtime.base import DomainActor, ForwardRef, NullRef, Runtime
 from treenail.actors.runtime.measured_cloud import MeasuredCloud
-from treenail.actors.runtime.standby import Standby, Topic, of_batcher, of_disruptor, of_nodes
+from treenail.actors.runtime.standby import Standby, Topic, of_batcher, of_disruptor, of_nodes, of_sizer
 from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import ReporterInbox, StatusReporter
 from treenail.actors.termination_actor.drain_calls import DrainCalls
@@ -86,8 +87,9 @@ class SystemSettings:
     could not be bought again; nodes that must go (interrupted, deleted) are still seen out. It comes back by
     itself after `resumes_after` seconds, never where that is None. `tags` are those of all that is launched.
     `repair` says which nodes are replaced as unhealthy, by default none; without `consolidation` no node with
-    pods is given up to save costs. Metrics name the `provider` of nodes; with `types_shown` there are some
-    for each instance type and offering.
+    pods is given up to save costs, and without `static_capacity` pools with replicas are left to others.
+    Metrics name the `provider` of nodes; with `types_shown` there are some for each instance type and
+    offering.
     """
 
     cluster_name: str
@@ -104,6 +106,7 @@ class SystemSettings:
     consolidation: ConsolidationRules | None = None
     provider: str = "aws"
     types_shown: bool = False
+    static_capacity: bool = False
 
     @property
     def promise_lasts(self) -> timedelta:
@@ -135,7 +138,9 @@ class System:
         # Those that are made when provisioning comes back; what they would have been told is kept until then.
         self._provisions = settings.provisioning
         self._standing_by: dict[str, Callable[[], None]] = {}
-        self.model = ClusterModel(promise_lasts=settings.promise_lasts)
+        self.model = ClusterModel(
+            promise_lasts=settings.promise_lasts, static_capacity=settings.static_capacity
+        )
         self.cluster: ForwardRef[ClusterStateInbox] = ForwardRef()
         self.selector: ForwardRef[SelectorInbox] = ForwardRef()
         self.lifecycle: ForwardRef[LifecycleInbox] = ForwardRef()
@@ -145,10 +150,12 @@ class System:
         self.reporter: ForwardRef[ReporterInbox] = ForwardRef()
         self.consolidator: ForwardRef[ConsolidatorInbox] = ForwardRef()
         self.listener: ForwardRef[ListenerInbox] = ForwardRef()
+        self.sizer: ForwardRef[SizerInbox] = ForwardRef()
         self._wire_planning()
         self._wire_cluster()
         self._wire_nodes()
         self._wire_warnings()
+        self.sizer.leads_to(self._sizer())
 
     def start(self) -> None:
         """Open the sources: from now on facts come in. The sinks are there already."""
@@ -238,6 +245,7 @@ class System:
             node_repairer=self._node_repairer(),
             trial=self._trial(),
             consolidator=self.consolidator,
+            sizer=self.sizer,
         )
         self.cluster.leads_to(
             self._hosted(
@@ -274,6 +282,7 @@ class System:
             NodeClassController,
             reporter=self.reporter,
             disruptor=self._disruptor,
+            sizer=self.sizer,
             reader=ports.reader,
             writer=ports.writer,
             cloud=ports.cloud,
@@ -310,6 +319,13 @@ class System:
             "consolidator",
             lambda: self._hosted(Consolidator, cluster=self.cluster, writer=self._ports.writer, rules=rules),
             lambda _: None,
+        )
+
+    def _sizer(self) -> Ref[SizerInbox]:
+        """Return the PoolSizer, if nodes can be bought."""
+        static = self._settings.static_capacity
+        return self._provisioner(
+            "sizer", lambda: self._hosted(PoolSizer, cluster=self.cluster, static_capacity=static), of_sizer
         )
 
     def _launcher(self) -> Ref[LauncherInbox]:

@@ -128,16 +128,19 @@ class ChangePublisher:
                 self._subscribers.close_disruptor(name)
         self._pools_told = dict.fromkeys(sorted(self._model.objects.pools))
         pools, node_classes = self._model.objects.pools.values(), self._model.objects.node_classes.values()
+        of_others = tuple(p.name for p in pools if p.static and not self._model.objects.static_capacity)
         seen = PoolsSeen(
             pools=tuple(pools),
             node_classes=tuple(node_classes),
             overlays=heaviest_overlays_first(self._model.objects.overlays.values()),
+            left_alone=of_others,
         )
         self._subscribers.reporter.tell(seen)
         self._subscribers.node_class_controller.tell(seen)
         self._subscribers.drift_inspector.tell(seen)
         self._subscribers.overlay_inspector.tell(seen)
         self._subscribers.lifecycle.tell(seen)
+        self._subscribers.sizer.tell(seen)
         self._subscribers.pool_usage_reporter.tell(seen)
         if self._subscribers.trial is not None:
             self._subscribers.trial.tell(seen)

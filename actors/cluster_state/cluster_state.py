@@ -13,6 +13,7 @@ from treenail.actors.cluster_state.consolidation_moves import ConsolidationMoves
 from treenail.actors.cluster_state.decision_recorder import DecisionRecorder
 from treenail.actors.cluster_state.expected_recorder import ExpectedRecorder
 from treenail.actors.cluster_state.interrupted_nodes import Interruptions
+from treenail.actors.cluster_state.pool_sizes import PoolSizes
 from treenail.actors.cluster_state.proposal_judge import ProposalJudge
 from treenail.actors.cluster_state.refused_pod_retries import RefusedPodRetries
 from treenail.actors.cluster_state.state_recorder import StateRecorder
@@ -48,9 +49,10 @@ from treenail.domain.disruption.disruption import (
     DisruptNodes,
     NodeInterrupted,
 )
+from treenail.domain.disruption.pool_sizes import NodeFailed, SizeWanted, zone_of
 from treenail.domain.launch.launching import ClaimFailed
 from treenail.domain.model.blockers import Blocker
-from treenail.domain.model.causes import REPLACED, Cause
+from treenail.domain.model.causes import PLACED_ANEW, Cause
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.scheduling.commitment import commit
@@ -98,6 +100,7 @@ ClusterStateInbox: TypeAlias = (
     | DisruptionEnded
     | MoreToBuy
     | ConsolidationWanted
+    | SizeWanted
     | _Due
     | _Look
     | _PlanLost
@@ -172,6 +175,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             event_publisher=subscribers.event_publisher,
             batcher=subscribers.batcher,
         )
+        self._sizes = PoolSizes(model, arbiter=subscribers.arbiter, token=runtime.dice.token)
         self._interruptions = Interruptions(
             model,
             self._decisions,
@@ -203,10 +207,10 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             case DisruptionProposed():
                 self._judge.screen(message, now)
             case DisruptionAllowed():
-                self._disrupt(self._judge.consider(message, now), now)
+                self._consider(message, now)
             case DisruptionEnded():
                 self._unmark(message.name)
-            case MoreToBuy() | ConsolidationWanted():
+            case MoreToBuy() | ConsolidationWanted() | SizeWanted():
                 self._serve(message, now)
             case _Due() | _Look() | _PlanLost() | _TellBuffers():
                 self._tick(message, now)
@@ -221,11 +225,19 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._watch_refused()
         self._telemetry.gauge(metrics.UNSCHEDULABLE_PODS.name, len(self._retries), controller="provisioner")
 
-    def _serve(self, message: MoreToBuy | ConsolidationWanted, now: datetime) -> None:
-        if isinstance(message, MoreToBuy):
-            self._retries.buy(message, self._timers.monotonic())
-        else:
-            self._moves.serve(message, now, busy=not self._synced or self._deciding)
+    def _serve(self, message: MoreToBuy | ConsolidationWanted | SizeWanted, now: datetime) -> None:
+        match message:
+            case MoreToBuy():
+                self._retries.buy(message, self._timers.monotonic())
+            case ConsolidationWanted():
+                self._moves.serve(message, now, busy=not self._synced or self._deciding)
+            case SizeWanted():
+                self._size(message, now)
+
+    def _consider(self, allowed: DisruptionAllowed, now: datetime) -> None:
+        """Give up what budgets allow; drifted nodes of static pools once others are there in their place."""
+        if not self._sizes.takes(allowed):
+            self._disrupt(self._judge.consider(allowed, now), now)
 
     def _tick(self, tick: _Due | _Look | _PlanLost | _TellBuffers, now: datetime) -> None:
         match tick:
@@ -413,6 +425,26 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             **({"expected": number} if (number := expected_in(decided)) else {}),
         )
 
+    def _size(self, wanted: SizeWanted, now: datetime) -> None:
+        """Bring a pool that is to have a number of nodes nearer to it."""
+        if not self._synced:
+            return
+        orders = self._sizes.step(wanted, now)
+        if orders.launched is not None:
+            decided, committed = orders.launched
+            self._others.decided(decided.decision.id)
+            self.within(decided.decision.context)
+            for span in decision_spans(decided, committed, now):
+                self._telemetry.record(span)
+            self._tell(self._model.take_changes(), now)
+            self._subscribers.launcher.tell(committed)
+            self.log("adding nodes to pool", nodepool=wanted.pool, nodeclaims=len(committed.claims))
+        if orders.short and self._held_lately.news(("size", wanted.pool)):
+            self.log("nodepool node limit reached", nodepool=wanted.pool)
+        self._disrupt(orders.given_up, now)
+        if orders.proposed is not None:
+            self._judge.screen(orders.proposed, now)
+
     def _give_up(self, decision: str) -> None:
         if self._decisions.end(decision):
             self._recorder.end()
@@ -424,7 +456,11 @@ class ClusterState(DomainActor[ClusterStateInbox]):
     def _fail_claim(self, message: ClaimFailed) -> None:
         promised = tuple(promise.pod for promise in self._model.promises.at_for_pods(message.claim))
         kept = self._model.promises.at_for_buffers(message.claim)
+        claim = self._model.objects.claims.get(message.claim)
         self._model.mark_launch_failed(message.claim)
+        if claim is not None:
+            failed = NodeFailed(pool=claim.pool, zone=zone_of(claim), cause=message.cause)
+            self._subscribers.sizer.tell(failed)
         if message.cause is not Cause.INSUFFICIENT_CAPACITY:
             return
         now, chance = self._timers.now(), self._runtime.dice.uniform(0, 1)
@@ -447,7 +483,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         """Send orders to give nodes up, after they were announced."""
         for order in orders:
             self._subscribers.arbiter.tell(order)
-            if order.cause in REPLACED and not order.replaced_first:
+            if order.cause in PLACED_ANEW and not order.replaced_first:
                 self._subscribers.batcher.tell(UrgentWork(why=order.cause.value))
 
     def _follow_moves(self, now: datetime) -> None:

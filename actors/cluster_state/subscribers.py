@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from treenail.actors.cluster_state.candidate_publisher import DisruptorHears
+from treenail.actors.runtime.base import NullRef
 from treenail.domain.cluster.batch_window import NodesToReplace, PodBecamePending, PodLeft, UrgentWork
 from treenail.domain.cluster.buffer_standing import BuffersSeen
 from treenail.domain.cluster.changes import NodeChanged, PodBound, PodChanged, TryAgain
@@ -25,6 +26,7 @@ from treenail.domain.disruption.disruption import (
     NoticeSettled,
     PoolChanged,
 )
+from treenail.domain.disruption.pool_sizes import NodeFailed
 from treenail.domain.launch.launching import CapacityRanOut, ClaimFailed
 from treenail.domain.model.runtime import Ref
 
@@ -65,6 +67,7 @@ class Subscribers:
     tagger: Ref[NodeChanged]
     listener: Ref[NoticeSettled]
     recorder: Ref[PodsMoved]
+    sizer: Ref[PoolsSeen | NodeChanged | NodeFailed] = field(default_factory=NullRef)
     buffer_reporter: Ref[BuffersSeen]
     trial: Ref[PoolsSeen] | None = None
     consolidator: Ref[ConsolidationPostponed | MoveWithdrawn] | None = None
@@ -85,5 +88,6 @@ class Subscribers:
             self.tagger,
             self.pool_usage_reporter,
             self.event_publisher,
+            self.sizer,
             *((self.node_repairer,) if self.node_repairer is not None else ()),
         )

@@ -8,6 +8,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from treenail.domain.cluster.batch_window import NodesToReplace, PodBecamePending, PodLeft, UrgentWork
 from treenail.domain.cluster.changes import NodeChanged
+from treenail.domain.cluster.cluster_facts import PoolsSeen
 from treenail.domain.disruption.disruption import CandidateChanged, NodeEmptied, PoolChanged
 from treenail.domain.disruption.surveys import InstancesSurveyed
 from treenail.domain.model.node_class_status import NodeClassStatusSeen
@@ -85,5 +86,18 @@ def of_disruptor(message: object) -> Topic:
             return ("candidate", name), claim is None
         case PoolChanged() | NodeClassStatusSeen() | InstancesSurveyed():
             return type(message).__name__, False
+        case _:
+            return None
+
+
+def of_sizer(message: object) -> Topic:
+    """Return what a message to the sizer of pools is about. What failed before it was there is over."""
+    match message:
+        case NodeChanged(name=name, view=view):
+            return ("node", name), view is None
+        case PoolsSeen():
+            return "pools", False
+        case NodeClassStatusSeen(node_class=node_class):
+            return ("class", node_class.ref), False
         case _:
             return None

@@ -41,6 +41,7 @@ def system_settings(settings: Settings) -> SystemSettings:
         consolidation=_consolidation(settings),
         provider="aws" if settings.cloud is CloudName.EC2 else settings.cloud.value,
         types_shown=settings.metrics_by_instance_type,
+        static_capacity=settings.feature_gates["StaticCapacity"],
     )
 
 

@@ -21,7 +21,14 @@ GATES: Final = {
 
 # The gates that are followed; the others change nothing here yet.
 FOLLOWED: Final = frozenset(
-    {"CapacityBuffer", "NodeOverlay", "NodeRepair", "ReservedCapacity", "SpotToSpotConsolidation"}
+    {
+        "CapacityBuffer",
+        "NodeOverlay",
+        "NodeRepair",
+        "ReservedCapacity",
+        "SpotToSpotConsolidation",
+        "StaticCapacity",
+    }
 )
 
 # Settings of Karpenter's that a chart may well set, and that change nothing here, with their defaults.

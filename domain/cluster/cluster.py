@@ -57,9 +57,9 @@ class ClusterModel:
     was committed though not yet seen in the API counts as there (its resource version is 0).
     """
 
-    def __init__(self, *, promise_lasts: timedelta) -> None:
+    def __init__(self, *, promise_lasts: timedelta, static_capacity: bool = False) -> None:
         self.revision = 0
-        self.objects = Inventory()
+        self.objects = Inventory(static_capacity=static_capacity)
         self.promises = PromiseBook()
         self.marks = MarkedNodes(self.objects)
         self.loads = NodeLoads(self.objects)

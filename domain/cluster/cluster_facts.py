@@ -169,8 +169,12 @@ def kind_of(thing: ClusterObject) -> Kind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolsSeen:
-    """The pools, node classes and node overlays there are, as they were last understood."""
+    """The pools, node classes and node overlays there are, as they were last understood.
+
+    `left_alone` are the names of the pools whose nodes others look after.
+    """
 
     pools: tuple[NodePool, ...]
     node_classes: tuple[NodeClass, ...]
     overlays: tuple[NodeOverlay, ...] = ()
+    left_alone: tuple[str, ...] = ()

@@ -41,9 +41,11 @@ class Inventory:
     A node and the claim of its provider id are one view, called after the claim; a node nobody claimed is
     one of its own. Of several nodes with the provider id of a claim one is its node, and the others are
     told beside it; of several claims with one provider id one has the machine, and the others have none.
+    Without `static_capacity` nobody has a say in the nodes of static pools here.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, static_capacity: bool = False) -> None:
+        self.static_capacity = static_capacity
         self.pods: dict[str, Pod] = {}
         # The uids of those that wait for a node, in the order they began to.
         self.provisionable: dict[str, None] = {}
@@ -349,11 +351,13 @@ class Inventory:
         if claim is None or claim.launched or view.leaving or view.unread:
             return None, None
         pool = own_pool(claim) if claim.stands_alone else self.pools.get(claim.pool)
-        if pool is not None and pool.static:
+        if pool is not None and pool.static and not self.static_capacity:
             return None, None
         return pool, self.node_class(claim.node_class)
 
     def left_alone(self, view: NodeView) -> LeftAlone | None:
         """Return why a node is left alone; None if it is not, or has no claim."""
         claim = view.claim
-        return left_alone(claim, self.pools.get(claim.pool)) if claim is not None else None
+        if claim is None:
+            return None
+        return left_alone(claim, self.pools.get(claim.pool), static_capacity=self.static_capacity)

@@ -21,6 +21,9 @@ _SHOWN: Final = (Cause.EMPTY, Cause.DRIFTED, Cause.UNDERUTILIZED)
 # What Karpenter shows where no budget counts.
 _UNLIMITED: Final = 2**31 - 1
 
+# The reasons for which a pool does not come to have fewer nodes than its floor. For others it gets new ones.
+_TO_THE_FLOOR: Final = frozenset((BUDGETED[Cause.EMPTY], BUDGETED[Cause.UNDERUTILIZED]))
+
 
 class BudgetBook:
     """Pools, their initialized nodes, and which of those count against a budget now."""
@@ -93,12 +96,16 @@ class BudgetBook:
         return tuple(allowed)
 
     def _left(self, pool: NodePool, reason: str, now: datetime) -> int | None:
-        """Return how many more nodes of a pool may be disrupted now; None is no limit."""
+        """Return how many more nodes of a pool may be disrupted now; None is no limit.
+
+        What a pool keeps as its floor is no budget, but bounds the same.
+        """
         there = self._nodes.get(pool.name, {})
+        used = sum(1 for name in there if name in self._unready or name in self._taken)
         allowed = allowed_disruptions(pool, reason, len(there), now)
-        if allowed is None:
-            return None
-        return allowed - sum(1 for name in there if name in self._unready or name in self._taken)
+        above_floor = len(there) - pool.min_nodes if pool.min_nodes and reason in _TO_THE_FLOOR else None
+        bounds = [bound for bound in (allowed, above_floor) if bound is not None]
+        return min(bounds) - used if bounds else None
 
     def gauges(self) -> Gauges:
         """Return what computes, for each pool and reason, how many may go at a time and how many do."""

@@ -103,6 +103,8 @@ def _not_disruptable(
     alone = model.objects.left_alone(view)
     if alone is not None:
         return _QUIET, Block.LEFT_ALONE.by(detail=alone.value)
+    if pool is not None and pool.static:
+        return _QUIET, Block.STATIC.by()
     against = load_objection(model, load, now)
     return None if against is None else (BLOCKED, against)
 

@@ -31,8 +31,8 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
         return CHANGED
     if view.unread:
         return _unread(view)
-    if proposal.forceful:
-        return None
+    if proposal.forceful or proposal.cause is Cause.SCALED_DOWN:
+        return None  # its pods leave as those of a node that somebody deletes
     unread = next((pod for pod in model.objects.pods_of(view) if pod.unread), None)
     if unread is not None:
         return _unread_pod(unread)

@@ -10,6 +10,7 @@ from treenail.domain.cluster.emptiness import empty_since
 from treenail.domain.disruption.disruption import DisruptionProposed, allowed_disruptions
 from treenail.domain.disruption.expiry import expires_at, forceful
 from treenail.domain.disruption.objections import objection
+from treenail.domain.disruption.pool_sizes import size_of
 from treenail.domain.explain.consolidation_explanation import bought_to_save, explain_consolidation
 from treenail.domain.explain.explanation import Statement, ago, named, origin, progress, what_is
 from treenail.domain.explain.unclear import unclear_of_node
@@ -58,8 +59,20 @@ def explain_node(
     elif alone is not None:
         yield Statement("future", f"It is left alone: {alone.value}.")
     elif view.initialized:
+        yield from _size(model, view)
         yield from _future(model, view, claim, now)
         yield from explain_consolidation(model, view, now)
+
+
+def _size(model: ClusterModel, view: NodeView) -> Iterator[Statement]:
+    """Yield how many nodes its pool is to have, where that is not as pods need it."""
+    pool = model.objects.pools.get(view.pool)
+    size = size_of(pool, static_capacity=model.objects.static_capacity) if pool is not None else None
+    if pool is not None and size is not None:
+        least = "is to have" if pool.static else "has at least"
+        says = f"Its pool {least} {size} nodes, whatever pods need"
+        stays = ": it is neither given back empty nor consolidated" if pool.static else ""
+        yield Statement("future", f"{says}{stays}.")
 
 
 def _stand_alone(model: ClusterModel, claim: NodeClaim) -> str:

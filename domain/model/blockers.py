@@ -50,6 +50,7 @@ class Block(Enum):
     ENDING = _KIND.NODE, "node is deleting or marked for deletion"
     NOMINATED = _KIND.NODE, "node is nominated for a pending pod"
     LEFT_ALONE = _KIND.NODE, "{detail}"
+    STATIC = _KIND.NODE, "its pool is static"
     ANNOTATED = (
         _KIND.NODE,
         'disruption is blocked through the "{detail}" annotation',

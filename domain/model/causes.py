@@ -12,6 +12,7 @@ class Cause(StrEnum):
     EXPIRED = "expired"
     DRIFTED = "drifted"
     UNDERUTILIZED = "underutilized"
+    SCALED_DOWN = "scaled_down"
     SPOT_INTERRUPTED = "spot_interrupted"
     SCHEDULED_CHANGE = "scheduled_change"
     INSTANCE_STOPPED = "instance_stopped"
@@ -37,11 +38,16 @@ BUDGETED: dict[Cause, str] = {
     Cause.EXPIRED: "Expired",
     Cause.DRIFTED: "Drifted",
     Cause.UNDERUTILIZED: "Underutilized",
+    Cause.SCALED_DOWN: "ScaledDown",
 }
 
 
 # Those for which nodes are replaced: other places for their pods are decided on first.
 REPLACED: frozenset[Cause] = frozenset({Cause.EXPIRED, Cause.DRIFTED, Cause.UNDERUTILIZED})
+
+
+# Those for which pods leave a node at once that nobody had planned to: other places are urgent.
+PLACED_ANEW: frozenset[Cause] = REPLACED | {Cause.SCALED_DOWN}
 
 
 # Those that Karpenter calls consolidation.

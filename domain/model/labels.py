@@ -72,6 +72,7 @@ INSTANCE_PROFILE: Final = AWS + "instance-profile-name"
 NODE_OVERHEAD_COST: Final = "treenail.sh/node-overhead-cost"
 # On a pool: within which time a consolidation of its nodes must have saved what it costs.
 LAUNCH_ATTEMPTS: Final = "treenail.sh/launch-attempts"
+MIN_NODES: Final = "treenail.sh/min-nodes"
 PAYBACK: Final = "treenail.sh/payback"
 # On a pool: by how much more its nodes may be replaced with nodes of a pool of higher weight, such as 20%.
 RETURN: Final = "treenail.sh/return"

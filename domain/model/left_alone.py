@@ -15,7 +15,7 @@ class LeftAlone(StrEnum):
     What somebody deletes is seen out in any case.
     """
 
-    STATIC_POOL = "its pool is static, and static pools are not supported yet"
+    STATIC_POOL = "its pool is static, and the feature gate StaticCapacity is off"
     UNKNOWN_POOL = "its pool is not there, or is not understood"
     NO_POOL = "it is of no pool: it is neither consolidated nor replaced when it drifts"
 
@@ -35,10 +35,13 @@ class LeftAlone(StrEnum):
         return self.entirely or cause not in TAKEN | STOPPING
 
 
-def left_alone(claim: NodeClaim, pool: NodePool | None) -> LeftAlone | None:
-    """Return why a claim's node is left alone, None where it is not; `pool` is the one that it names."""
+def left_alone(claim: NodeClaim, pool: NodePool | None, *, static_capacity: bool) -> LeftAlone | None:
+    """Return why a claim's node is left alone, None where it is not; `pool` is the one that it names.
+
+    With `static_capacity` nodes of static pools are not.
+    """
     if claim.stands_alone:
         return LeftAlone.NO_POOL
     if pool is None:
         return LeftAlone.UNKNOWN_POOL
-    return LeftAlone.STATIC_POOL if pool.static else None
+    return LeftAlone.STATIC_POOL if pool.static and not static_capacity else None

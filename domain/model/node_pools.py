@@ -87,9 +87,10 @@ class NodePool:
     does not say. `payback` is the time within which a consolidation must have saved what it costs,
     None where the pool does not say. `return_premium` is the share by which it may cost more to replace its
     nodes with those of a pool of higher weight, None where that is not done. One that is
-    `for_pods_only` buys nothing for pods that are still to be made. One that is `static` is to have a number
-    of nodes of its own, whatever pods wait. What a claim of no pool is launched from has no name. `overlays`
-    are those of the cluster, which it buys by: no manifest of a pool says anything of them.
+    `for_pods_only` buys nothing for pods that are still to be made. One that is `static` is to have as many
+    nodes as its `replicas`, whatever pods wait; others have `min_nodes` at least. What a claim of no pool is
+    launched from has no name. `overlays` are those of the cluster, which it buys by: no manifest of a pool
+    says anything of them.
     """
 
     name: str
@@ -112,10 +113,16 @@ class NodePool:
     return_premium: float | None = None
     for_pods_only: bool = False
     deleting: bool = False
-    static: bool = False
+    replicas: int | None = None
+    min_nodes: int = 0
     overlays: tuple[NodeOverlay, ...] = ()
     # Fields the manifest sets that are accepted though not acted on, by path, for the warning.
     not_acted_on: tuple[str, ...] = ()
+
+    @property
+    def static(self) -> bool:
+        """Whether it is to have a number of nodes, and gets none for pods."""
+        return self.replicas is not None
 
     def overhead_cost(self, otherwise: float) -> float:
         """Return what a node costs beside price and volumes, $/h: `otherwise` if the pool says nothing."""

@@ -47,9 +47,12 @@ def claim_for(
     left = ",".join(replaces)
     asked = planned.requirements.get(labels.INSTANCE_TYPE)
     least = asked.min_values if asked is not None else None
-    types = Requirement(labels.INSTANCE_TYPE, frozenset(planned.instance_types), min_values=least)
     asked_of_node = with_own_labels(planned.requirements, pool)
-    requirements = asked_of_node.without(_NOT_WRITTEN).with_((types,))
+    if planned.instance_types:
+        types = Requirement(labels.INSTANCE_TYPE, frozenset(planned.instance_types), min_values=least)
+        requirements = asked_of_node.without(_NOT_WRITTEN).with_((types,))
+    else:  # planned for no pods: whatever the pool allows
+        requirements = asked_of_node.without((labels.HOSTNAME, labels.NODE_NAME))
     custom = {key: value for key, value in requirements.labels().items() if key not in labels.WELL_KNOWN}
     return NodeClaim(
         name=claim_name(pool.name, decision.id, index),

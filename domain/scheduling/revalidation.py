@@ -134,7 +134,7 @@ class _Check:
         if (
             pool is None
             or pool.deleting
-            or not pods
+            or (planned.pods and not pods)
             or self._model.objects.node_class(pool.node_class) is None
         ):
             return None

@@ -17,6 +17,7 @@ _WHO: Final[Mapping[Cause, tuple[str, str]]] = {
     Cause.EMPTY: ("Disruptor", "emptiness"),
     Cause.EXPIRED: ("Disruptor", "expiration"),
     Cause.DRIFTED: ("Disruptor", "drift"),
+    Cause.SCALED_DOWN: ("PoolSizer", "scale-down"),
     Cause.UNDERUTILIZED: ("Consolidator", "consolidation"),
     Cause.SPOT_INTERRUPTED: ("InterruptionListener", "interruption"),
     Cause.SCHEDULED_CHANGE: ("InterruptionListener", "interruption"),

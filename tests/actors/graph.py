@@ -29,6 +29,7 @@ from treenail.actors.overlay_inspector import OverlayInspector
 from treenail.actors.packer import Packer
 from treenail.actors.pod_event_recorder import PodEventRecorder
 from treenail.actors.pod_watcher import PodWatcher
+from treenail.actors.pool_sizer import PoolSizer
 from treenail.actors.pool_usage_reporter import PoolUsageReporter
 from treenail.actors.provisioning_trial import ProvisioningTrial
 from treenail.actors.runtime.base import DomainActor
@@ -42,6 +43,7 @@ ACTORS: tuple[type[DomainActor[Any]], ...] = (
     PodWatcher,
     PodEventRecorder,
     ProvisioningTrial,
+    PoolSizer,
     PoolUsageReporter,
     EventPublisher,
     Batcher,
@@ -76,6 +78,7 @@ ROLES = {
     "overlay_inspector": "OverlayInspector",
     "node_repairer": "NodeRepairer",
     "pool_usage_reporter": "PoolUsageReporter",
+    "sizer": "PoolSizer",
     "event_publisher": "EventPublisher",
     "selector": "NodePoolSelector",
     "packer": "Packer",

@@ -185,7 +185,7 @@ def test_what_was_announced_before_all_was_known_is_acted_on_by_all_when_it_is()
 
 
 def test_what_is_announced_before_pools_are_known_may_be_of_a_node_that_is_left_alone() -> None:
-    static = replace(node_pool(), static=True)
+    static = replace(node_pool(), replicas=1)
     for pool, acted_on in ((static, []), (node_pool(), [warned(name="c1")])):
         stage = Knowing(synced=False)
         stage.lose(Kind.NODE_POOL, "default")

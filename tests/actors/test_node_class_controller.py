@@ -10,6 +10,7 @@ from tests.actors.troubles import Api, StubCloud
 from tests.builders import DEFAULT_CLASS, claim, node_class, node_pool
 from tests.probes import Probe
 from treenail.actors.node_class_controller import NodeClassController
+from treenail.actors.runtime.base import NullRef
 from treenail.domain.cluster.cluster_facts import PoolsSeen
 from treenail.domain.model.errors import NotFoundError, PortError, UnavailableError
 from treenail.domain.model.events import ObjectRef
@@ -34,6 +35,7 @@ class Keeping(Stage):
         self.keeper: Any = self.host(
             lambda runtime: NodeClassController(
                 runtime,
+                sizer=NullRef(),
                 reporter=self.reporter,
                 disruptor=self._disruptor,
                 reader=self.api,

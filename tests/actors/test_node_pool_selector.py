@@ -318,7 +318,7 @@ def test_what_was_to_be_bought_before_is_not_offered_once_the_class_is_not_ready
 def test_a_pool_that_is_to_have_a_number_of_nodes_gets_none_for_pods() -> None:
     stage = Selecting()
 
-    stage.take(replace(node_pool("fixed"), static=True), node_pool("good"))
+    stage.take(replace(node_pool("fixed"), replicas=1), node_pool("good"))
 
     request = stage.only()
     assert [o.pool.name for o in request.offers] == ["good"]

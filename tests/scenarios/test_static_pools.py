@@ -166,7 +166,7 @@ def test_a_node_of_a_static_pool_that_is_interrupted_is_told_of_and_left_alone()
         assert held(rehearsal).pods == before.pods
         for kind, name in (("NodeClaim", before.claim.name), ("Node", before.node.name)):
             (message,) = {m for m in messages(rehearsal, kind, name) if "spot_interrupted" in m}
-            assert message.endswith("its pool is static, and static pools are not supported yet")
+            assert message.endswith("its pool is static, and the feature gate StaticCapacity is off")
         assert rehearsal.queue.backlog() == ()
 
 
@@ -221,7 +221,7 @@ def test_a_claim_of_a_static_pool_is_not_launched_and_not_given_up_either() -> N
         assert [claim.name for claim in rehearsal.claims()] == sorted((written.name, "waiting"))
         assert len(rehearsal.ec2.live()) == 1
         says = messages(rehearsal, "NodeClaim", "waiting")
-        assert "It is left alone: its pool is static, and static pools are not supported yet" in says
+        assert "It is left alone: its pool is static, and the feature gate StaticCapacity is off" in says
 
 
 def test_pods_come_to_the_nodes_of_static_pools_and_no_other_is_bought_for_them() -> None:

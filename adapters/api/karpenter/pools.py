@@ -68,6 +68,7 @@ class PoolTemplate:
             payback=_payback(self.meta.annotations),
             return_premium=_return_premium(self.meta.annotations),
             for_pods_only=_for_pods_only(self.meta.annotations),
+            min_nodes=_min_nodes(self.meta.annotations),
             deleting=self.meta.deletion_timestamp is not None,
             not_acted_on=(*not_acted_on, *self.requirements.not_acted_on),
         )
@@ -126,6 +127,15 @@ def _for_pods_only(annotations: Mapping[str, str]) -> bool:
         at = f"metadata.annotations[{labels.PROVISION_FOR}]"
         raise FieldError(at, f"{quoted(written)} is neither wishes nor pods")
     return written == "pods"
+
+
+def _min_nodes(annotations: Mapping[str, str]) -> int:
+    """Return how many nodes a pool is to have at least, 0 where it does not say."""
+    written = annotations.get(labels.MIN_NODES, "0")
+    if re.fullmatch(r"\d{1,9}", written, re.ASCII) is None:
+        at = f"metadata.annotations[{labels.MIN_NODES}]"
+        raise FieldError(at, f"{quoted(written)} is not a number of nodes (such as 3)")
+    return int(written)
 
 
 def _return_premium(annotations: Mapping[str, str]) -> float | None:

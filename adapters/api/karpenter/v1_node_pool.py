@@ -24,6 +24,7 @@ from treenail.adapters.api.metadata import StrictObject, StrictTemplateMetadata
 from treenail.adapters.api.model import WANTED, NotNegative, PlainQuantities, StrictModel
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import StrictTaintModel, dated
+from treenail.domain.model import labels
 from treenail.domain.model.node_pools import Budget, ConsolidationPolicy, Disruption, Generation
 
 EXPIRE_AFTER: Final = "720h"
@@ -128,8 +129,9 @@ def node_pool(model: NodePoolModel, _reading: Reading) -> Translation:
         disruption=_disruption(spec),
         not_acted_on=_not_acted_on(spec),
     )
-    static = spec.replicas is not None
-    pool = replace(pool, termination_grace_period=_grace_period(template), static=static)
+    pool = replace(pool, termination_grace_period=_grace_period(template), replicas=spec.replicas)
+    if pool.static and pool.min_nodes:
+        raise FieldError(f"metadata.annotations[{labels.MIN_NODES}]", "cannot stand beside spec.replicas")
     return Translation(objects=(pool,), not_acted_on=pool.not_acted_on)
 
 

@@ -180,14 +180,14 @@ def test_settings_of_karpenters_that_change_nothing_are_warned_about_unless_they
     assert read_settings(usual, {}).warnings == ()
 
     unusual = read_settings(
-        {**usual, "MEMORY_LIMIT": "1", "FEATURE_GATES": "NodeRepair=true,StaticCapacity=true"}, {}
+        {**usual, "MEMORY_LIMIT": "1", "FEATURE_GATES": "NodeRepair=true,Drift=false"}, {}
     )
 
     assert unusual.warnings == (
         "MEMORY_LIMIT is set to '1', which changes nothing here",
-        "FEATURE_GATES sets StaticCapacity to true, which changes nothing here",
+        "FEATURE_GATES sets Drift to false, which changes nothing here",
     )
-    assert unusual.feature_gates == {**GATES, "NodeRepair": True, "StaticCapacity": True}
+    assert unusual.feature_gates == {**GATES, "NodeRepair": True, "Drift": False}
 
 
 @pytest.mark.parametrize(

@@ -126,9 +126,9 @@ STAYING: Mapping[str, tuple[tuple[ClusterObject, ...], str, str]] = {
         "NodePool not found (NodePool=default)",
     ),
     "static pool": (
-        (pool(static=True), its_claim(), its_node(), its_pod()),
+        (pool(replicas=1), its_claim(), its_node(), its_pod()),
         "",
-        "its pool is static, and static pools are not supported yet",
+        "its pool is static, and the feature gate StaticCapacity is off",
     ),
     "kept pod": (
         (pool(), its_claim(), its_node(), its_pod(annotations={labels.DO_NOT_DISRUPT: "true"})),

@@ -59,7 +59,10 @@ def test_a_pool_says_which_of_its_fields_nobody_acts_on() -> None:
         "ValidationSucceeded",
         "True",
         "ValidationSucceeded",
-        "accepted, but not acted on yet: spec.replicas, spec.template.spec.expireAfter",
+        (
+            "accepted, but not acted on yet: spec.template.spec.expireAfter; "
+            "acted on only with FEATURE_GATES=StaticCapacity=true: spec.replicas"
+        ),
     )
 
 
