@@ -319,6 +319,36 @@ REFUSED_POOLS: Final[dict[str, Refused]] = {
         "should be greater than or equal to 0",
         "-1 must not be negative",
     ),
+    "replicas in words": Refused(
+        node_pool_tree(replicas="three"),
+        "spec.replicas",
+        "must be of type integer",
+        'expected a whole number, got text "three"',
+    ),
+    "half a replica": Refused(
+        node_pool_tree(replicas=1.5),
+        "spec.replicas",
+        "must be of type integer",
+        "1.5",
+    ),
+    "memory as the limit of a static pool": Refused(
+        node_pool_tree(replicas=1, limits={"memory": "1Gi"}),
+        "spec.limits",
+        "may only name nodes beside replicas",
+        "may only name nodes beside spec.replicas",
+    ),
+    "no nodes and a weight": Refused(
+        node_pool_tree(replicas=0, weight=100),
+        "spec.weight",
+        "cannot stand beside replicas",
+        "cannot stand beside spec.replicas",
+    ),
+    "negative limit of a static pool": Refused(
+        node_pool_tree(replicas=1, limits={"nodes": "-1"}),
+        "spec.limits[nodes]",
+        "must not be",
+        "",
+    ),
     "weight of a static pool": Refused(
         node_pool_tree(replicas=1, weight=1),
         "spec.weight",
