@@ -18,6 +18,7 @@ from treenail.adapters.telemetry.otel import OtelTelemetry, otlp_exporter
 from treenail.adapters.telemetry.structured_log import StructuredLog
 from treenail.domain.model.runtime import Clock
 from treenail.domain.ports import Telemetry
+from treenail.domain.telemetry.metrics import OF_CLUSTER_STATE
 from treenail.domain.telemetry.series import Series
 from treenail.domain.telemetry.state_metrics import BUILD_INFO
 
@@ -50,6 +51,7 @@ def open_telemetry(settings: Settings, clock: Clock, stream: TextIO) -> OtelTele
             "k8s.cluster.name": settings.cluster_name,
         },
         sampled=_sampled(settings),
+        hidden=OF_CLUSTER_STATE if settings.disable_cluster_state_observability else (),
     )
     python = {"goversion": f"python{platform.python_version()}", "goarch": platform.machine()}
     build = Series(BUILD_INFO, 1, {"version": version, **python})

@@ -251,6 +251,9 @@ class Settings:
         values.boolean,
         "Whether there are metrics for each instance type and offering: thousands of series.",
     )
+    disable_cluster_state_observability: bool = _variable(
+        "false", values.boolean, "`true` leaves out the metrics of nodes, pods, pools and conditions."
+    )
     health_probe_port: int = _variable(
         "8081", values.port, "The port of `/healthz` and `/readyz`, for the kubelet."
     )

@@ -35,7 +35,6 @@ FOLLOWED: Final = frozenset(
 IGNORED: Final[Mapping[str, str]] = {
     "ASSUME_ROLE_DURATION": "15m",
     "CPU_REQUESTS": "1000",
-    "DISABLE_CLUSTER_STATE_OBSERVABILITY": "false",
     "DISABLE_CONTROLLER_WARMUP": "true",
     "IGNORE_DRA_REQUESTS": "true",
     "LOG_ERROR_OUTPUT_PATHS": "stderr",

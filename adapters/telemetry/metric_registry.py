@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final, TypeAlias
 
 from prometheus_client import (
@@ -29,16 +30,18 @@ Instrument: TypeAlias = "Counter | Gauge | Histogram"
 class MetricRegistry:
     """Holds a value for every series that was written, and writes them all out. Threads may share it.
 
-    A value for no metric that is declared is counted as refused: a defect, but none to stop for.
+    A value for no metric that is declared is counted as refused: a defect, but none to stop for. Those that
+    are `hidden`, by name, are not held at all.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, hidden: Collection[str] = ()) -> None:
         self._clock = clock
+        self._hidden = frozenset(hidden)
         # A second series beside each, with the time of its first value: dashboards do not expect it.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
-        told = [metric for metric in METRICS if not metric.shown]
+        told = [metric for metric in METRICS if not metric.shown and metric.name not in self._hidden]
         self._quantiles = {m.name: RecentQuantiles(m) for m in told if m.kind is MetricKind.SUMMARY}
         self._instruments = {
             metric.name: _instrument(metric, self._registry)
@@ -49,6 +52,8 @@ class MetricRegistry:
 
     def count(self, metric: str, amount: float, labels: dict[str, str]) -> None:
         """Add to a counter."""
+        if metric in self._hidden:
+            return
         instrument = self._written_as(MetricKind.COUNTER, metric, labels)
         if isinstance(instrument, Counter) and amount >= 0:
             instrument.inc(amount)
@@ -57,6 +62,8 @@ class MetricRegistry:
 
     def observe(self, metric: str, value: float, labels: dict[str, str]) -> None:
         """Add a value to a histogram, or to a summary."""
+        if metric in self._hidden:
+            return
         recent = self._quantiles.get(metric)
         if recent is not None and BY_NAME[metric].accepts(MetricKind.SUMMARY, labels):
             recent.observe(value, labels, self._clock.monotonic())
@@ -69,6 +76,8 @@ class MetricRegistry:
 
     def gauge(self, metric: str, value: float, labels: dict[str, str]) -> None:
         """Set a gauge."""
+        if metric in self._hidden:
+            return
         instrument = self._written_as(MetricKind.GAUGE, metric, labels)
         if isinstance(instrument, Gauge):
             instrument.set(value)
@@ -77,7 +86,11 @@ class MetricRegistry:
 
     def show(self, about: str, gauges: Gauges | None) -> None:
         """Show these series about a thing, in place of those before; with None, none any more."""
-        self._shown.show(about, gauges)
+        hidden = self._hidden
+        if gauges is None or not hidden:
+            self._shown.show(about, gauges)
+        else:
+            self._shown.show(about, lambda: (one for one in gauges() if one.metric.name not in hidden))
 
     def exposition(self) -> bytes:
         """Return all series in Prometheus' text format, which is of `CONTENT_TYPE`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
@@ -26,7 +26,8 @@ class OtelTelemetry:
 
     `resource` says who speaks: service.version, service.instance.id, k8s.cluster.name and the like.
     What OTEL_RESOURCE_ATTRIBUTES names is added to it. `sampled` is the share of traces that are exported:
-    each in whole or not at all, by its id, so that every process decides alike.
+    each in whole or not at all, by its id, so that every process decides alike. Metrics that are `hidden` are
+    not there.
     """
 
     def __init__(
@@ -37,8 +38,9 @@ class OtelTelemetry:
         resource: Mapping[str, str],
         limits: QueueLimits | None = None,
         sampled: float = 1.0,
+        hidden: Collection[str] = (),
     ) -> None:
-        self.metrics = MetricRegistry(log.clock)
+        self.metrics = MetricRegistry(log.clock, hidden)
         self._log = log
         self._resource = Resource.create({"service.name": SERVICE_NAME, **resource})
         self._scope = InstrumentationScope(SERVICE_NAME, resource.get("service.version"))

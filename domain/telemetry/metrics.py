@@ -383,3 +383,16 @@ METRICS: Final[tuple[Metric, ...]] = (
     *CONDITION_METRICS,
 )
 BY_NAME: Final[dict[str, Metric]] = {metric.name: metric for metric in METRICS}
+_STATE: Final = (
+    "karpenter_cluster_utilization",
+    "karpenter_nodepools_",
+    "karpenter_nodes_",
+    "karpenter_pods_",
+)
+_BUDGETS: Final = ("karpenter_nodepools_allowed_disruptions", "karpenter_nodepools_nodes_consuming_budgets")
+# Those of nodes, pods, pools and conditions, which Karpenter too can do without.
+OF_CLUSTER_STATE: Final = frozenset(
+    one.name
+    for one in (*STATE_METRICS, *CONDITION_METRICS)
+    if one.name.startswith((*_STATE, "operator_")) and one.name not in _BUDGETS
+)

@@ -3,8 +3,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from treenail.adapters.telemetry.metric_registry import MetricRegistry
+from treenail.domain.telemetry.metrics import BY_NAME, METRICS_REFUSED, OF_CLUSTER_STATE
 from treenail.domain.telemetry.series import Series, Since
-from treenail.domain.telemetry.state_metrics import NODES_ALLOCATABLE, NODES_LIFETIME
+from treenail.domain.telemetry.state_metrics import BUILD_INFO, NODES_ALLOCATABLE, NODES_LIFETIME
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 STARTUP = "karpenter_pods_startup_duration_seconds"
@@ -78,3 +79,21 @@ def test_series_that_cannot_be_computed_are_refused_and_the_others_shown() -> No
 
     assert b'karpenter_nodes_allocatable{node_name="a"} 1\n' in registry.exposition()
     assert registry.value("treenail_metrics_refused_total", {}) == 2
+
+
+def test_metrics_that_are_hidden_are_not_there_and_are_no_defect() -> None:
+    registry = MetricRegistry(Time(), OF_CLUSTER_STATE)
+    node, build = Series(NODES_ALLOCATABLE, 1, {"node_name": "a"}), Series(BUILD_INFO, 1, {"version": "1"})
+    transition = "operator_node_status_condition_transitions_total"
+    labels = dict.fromkeys(BY_NAME[transition].labels, "x")
+
+    registry.show("node a", lambda: (node, build))
+    registry.count(transition, 1, labels)
+    registry.observe(STARTUP, 1, {})
+
+    lines = registry.exposition().decode()
+    assert "karpenter_nodes_allocatable" not in lines
+    assert "operator_" not in lines
+    assert "karpenter_build_info{" in lines
+    assert STARTUP in lines
+    assert registry.value(f"{METRICS_REFUSED.name}", {}) == 0
