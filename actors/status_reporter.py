@@ -39,6 +39,7 @@ _GATHERED: Final = 1.0
 _LOOK_SECONDS: Final = 300.0
 _LOOK_AGAIN_SECONDS: Final = 30.0
 _NOTHING_SECONDS: Final = 60.0
+# Those whose conditions have metrics.
 _KINDS: Final = {Kind.NODE_POOL: NODE_POOL, Kind.NODE_CLASS: NODE_CLASS}
 
 
@@ -170,9 +171,13 @@ class StatusReporter(DomainActor[ReporterInbox]):
             for call in calls:
                 self._tasks.run(key, call, self.me, told, purpose=Purpose.HOUSEKEEPING)
             self._tell(showing)
-            kind = _KINDS[showing.kind]
-            seen = self._conditions.see(kind, showing.about.name, showing.conditions, self._timers.now())
-            write(self._telemetry, seen)
+            kind = _KINDS.get(showing.kind)
+            if kind is not None:
+                now = self._timers.now()
+                write(
+                    self._telemetry,
+                    self._conditions.see(kind, showing.about.name, showing.conditions, now),
+                )
         self._show_conditions()
         self._look_later()
 
