@@ -30,7 +30,7 @@ scrape_configs:
 
 
 # Labels of which queries ask for a value by name.
-ASKED_FOR = {"phase": "pack", "decision": "approved"}
+ASKED_FOR = {"phase": "pack", "decision": "approved", "type": "Registered", "resource_type": "cpu"}
 
 
 class Exposing(BaseHTTPRequestHandler):
