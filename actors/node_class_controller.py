@@ -101,6 +101,8 @@ class NodeClassController(DomainActor[NodeClassControllerInbox]):
         self._disruptor = disruptor
         self._sizer = sizer
         self._pools: tuple[NodePool, ...] = ()
+        # The names of those that nothing is launched for here.
+        self._left_alone: tuple[str, ...] = ()
         self._reader = reader
         self._writer = writer
         self._cloud = cloud
@@ -132,7 +134,7 @@ class NodeClassController(DomainActor[NodeClassControllerInbox]):
 
     def _see(self, seen: PoolsSeen) -> None:
         used = {pool.node_class for pool in self._pools}
-        self._pools = seen.pools
+        self._pools, self._left_alone = seen.pools, seen.left_alone
         self._book.see(seen.node_classes)
         # Whether a class may be launched from is tried for its pools.
         self._book.ask_again(pool.node_class for pool in seen.pools if pool.node_class not in used)
@@ -168,7 +170,7 @@ class NodeClassController(DomainActor[NodeClassControllerInbox]):
         pools = tuple(
             one
             for one in self._pools
-            if one.node_class == node_class.ref and not (one.deleting or one.static)
+            if one.node_class == node_class.ref and not one.deleting and one.name not in self._left_alone
         )
         self._tasks.run(
             _key(node_class),

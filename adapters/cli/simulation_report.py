@@ -71,7 +71,7 @@ def write_report(simulation: Simulation, to: TextIO) -> None:
     for node, pods in simulation.onto_existing().items():
         console.print(f"{len(pods)} onto {node}: {named(pods)}", highlight=False, markup=False)
     write_refused(plan.refused, names, console)
-    for line in _left_alone(simulation):
+    for line in (*_left_alone(simulation), *_sized(simulation)):
         console.print(line, highlight=False, markup=False)
     console.print(
         f"{len(names)} pods, {len(plan.claims)} nodes to buy for ${plan.cost:.4f}/h "
@@ -92,6 +92,14 @@ def _left_alone(simulation: Simulation) -> Iterator[str]:
     if promised:
         where = [f"{pod} on {node}" for pod, node in promised.items()]
         yield f"nominated: no place is looked for, as the scheduler makes room for them: {named(where)}"
+
+
+def _sized(simulation: Simulation) -> Iterator[str]:
+    """Yield a line on each pool that is to have a number of nodes, which no pod asks for."""
+    for pool, size, there in simulation.sized():
+        least = "" if pool.static else "at least "
+        gate = ", with the feature gate StaticCapacity" if pool.static else ""
+        yield f"{pool.name} is to have {least}{size} nodes, whatever pods need{gate}: {there} are there"
 
 
 def _may_be(claim: PlannedClaim, key: str) -> str:

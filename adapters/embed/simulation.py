@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -23,6 +24,7 @@ from treenail.adapters.solver.inline import InlineSolver
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import ClusterObject, Resynced
 from treenail.domain.cluster.planning import Snapshot
+from treenail.domain.disruption.pool_sizes import size_of
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import NodeClass
@@ -157,6 +159,16 @@ class Simulation:
         """The pods that get no new place as the scheduler makes room for them: the node by namespace/name."""
         waiting = (p for p in self._left_alone() if p.active and not p.node_name and p.nominated_node)
         return {p.key: p.nominated_node for p in sorted(waiting, key=lambda p: p.key)}
+
+    def sized(self) -> tuple[tuple[NodePool, int, int], ...]:
+        """Return the pools that are to have a number of nodes, by name, with that and how many there are.
+
+        That counts for all pools with replicas, as where the feature gate StaticCapacity is on.
+        """
+        there = Counter(claim.pool for claim in self._decoded.node_claims if not claim.leaving)
+        sizes = ((pool, size_of(pool, static_capacity=True)) for pool in self._decoded.node_pools)
+        found = [(pool, size, there[pool.name]) for pool, size in sizes if size is not None]
+        return tuple(sorted(found, key=lambda one: one[0].name))
 
     def _left_alone(self) -> Iterator[Pod]:
         decided = self.pod_names

@@ -65,7 +65,8 @@ def _of_claim(claim: NodeClaim, standard: Standard | None) -> tuple[Verdict, str
     if standard is None and claim.pool:
         return Verdict.LEFT_ALONE, f"its pool {claim.pool!r} is not there"
     if standard is not None and standard.pool.static:
-        return Verdict.LEFT_ALONE, "its pool has replicas, which are not acted on yet"
+        why = "its pool has replicas: it is looked after with FEATURE_GATES=StaticCapacity=true alone"
+        return Verdict.LEFT_ALONE, why
     if not claim.launched and LaunchMark.of(claim) is None:
         return Verdict.FIRST, "has no instance yet: wait until Karpenter has launched it"
     # What it takes to know that images or subnets changed is not asked of AWS here.

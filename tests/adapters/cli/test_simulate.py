@@ -158,7 +158,19 @@ def test_pods_get_no_node_of_a_pool_that_is_to_have_a_number_of_its_own(
     ran = treenail("simulate", "-f", str(file), "-o", "json", "--instance-types", catalogue)
 
     assert json.loads(ran.out)["nodeClaims"] == []
-    assert "spec.replicas: is accepted, but not acted on yet" in ran.err
+    assert "spec.replicas: is acted on only with FEATURE_GATES=StaticCapacity=true" in ran.err
+
+
+def test_it_is_said_how_many_nodes_pools_are_to_have(tmp_path: Path, catalogue: str) -> None:
+    floor = changed(changed(KWOK_POOL, "metadata.name", "floor"), "spec.weight", 1)
+    floor["metadata"]["annotations"] = {"treenail.sh/min-nodes": "2"}
+    file = tmp_path / "pools.yaml"
+    file.write_text(text(changed(KWOK_POOL, "spec.replicas", 3), floor, pod("a", "1")))
+
+    out = treenail("simulate", "-f", str(file), "--instance-types", catalogue).out
+
+    assert "default is to have 3 nodes, whatever pods need, with the feature gate StaticCapacity: 0" in out
+    assert "floor is to have at least 2 nodes, whatever pods need: 0 are there" in out
 
 
 def test_pods_that_go_nowhere_are_refused_with_a_reason(tmp_path: Path, catalogue: str) -> None:

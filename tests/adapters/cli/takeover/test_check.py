@@ -122,7 +122,8 @@ def test_the_chart_has_each_value_that_is_named() -> None:
 
 
 def test_feature_gates_are_told_one_by_one(tmp_path: Path) -> None:
-    gates = "NodeRepair=true,NodeOverlay=true,ReservedCapacity=true,StaticCapacity=true,Antigravity=true"
+    gates = "NodeRepair=true,NodeOverlay=true,ReservedCapacity=true,StaticCapacity=true"
+    gates += ",Drift=false,Antigravity=true"
 
     told = found(tmp_path, deployment(env={"FEATURE_GATES": gates}))
 
@@ -131,7 +132,8 @@ def test_feature_gates_are_told_one_by_one(tmp_path: Path) -> None:
         "NodeRepair=true": "same",
         "ReservedCapacity=true": "same",
         "NodeOverlay=true": "same",
-        "StaticCapacity=true": "not supported",
+        "StaticCapacity=true": "same",
+        "Drift=false": "not supported",
         "Antigravity=true": "no effect",
     }
 
