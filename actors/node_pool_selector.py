@@ -22,6 +22,7 @@ from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.observed_capacity import AllocatableObserved, CapacityObserved, MemoryObserved
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
+from treenail.domain.model.zonal_shifts import ZonesShifted
 from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
 from treenail.domain.packing.refusal_reasons import Reason, Refusal
 from treenail.domain.ports import Cloud, VolumeCost
@@ -56,6 +57,7 @@ SelectorInbox: TypeAlias = (
     SnapshotTaken
     | NodeClassesWanted
     | CapacityRanOut
+    | ZonesShifted
     | LaunchFailed
     | CapacityObserved
     | _BackAgain
@@ -118,11 +120,8 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 for node_class, kubelet in message.wanted:
                     key = CatalogueKey(node_class.ref, node_class.resource_version, kubelet)
                     self._ask(key, node_class, kubelet)
-            case CapacityRanOut():
-                self._ran_out.note(message)
-                self._pauses.ran_out(message.offerings, self._timers.monotonic())
-                self._back_at.append(self._timers.monotonic() + UNAVAILABLE_SECONDS)
-                self._await_return()
+            case CapacityRanOut() | ZonesShifted():
+                self._close(message)
                 self._show_types()
             case _BackAgain():
                 self._tell_returned()
@@ -140,6 +139,16 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             with self._catalogues.timer, self._problems.timer:
                 for taken in tuple(self._waiting.values()):
                     self._select(taken)
+
+    def _close(self, closed: CapacityRanOut | ZonesShifted) -> None:
+        if isinstance(closed, ZonesShifted):
+            if self._ran_out.shift(closed.zone_ids):
+                self._cluster.tell(MoreToBuy(again=True))
+            return
+        self._ran_out.note(closed)
+        self._pauses.ran_out(closed.offerings, self._timers.monotonic())
+        self._back_at.append(self._timers.monotonic() + UNAVAILABLE_SECONDS)
+        self._await_return()
 
     def _await_return(self) -> None:
         if self._back_at:

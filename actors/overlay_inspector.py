@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.cluster.cluster_facts import PoolsSeen
-from treenail.domain.model.errors import PortError
+from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.overlaid_types import OverlayConflict, overlaid
 from treenail.domain.model.purposes import Purpose
@@ -18,6 +18,7 @@ from treenail.domain.status.overlay_verdicts import OverlaysJudged
 # What is applied together is looked at once.
 _GATHERED: Final = 1.0
 _LOOK_SECONDS: Final = 300.0
+_LOOK_AGAIN_SECONDS: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,7 @@ class OverlayInspector(DomainActor[OverlayInspectorInbox]):
             case _Look():
                 self._look()
             case _Looked():
-                if isinstance(message.outcome, Done):
-                    self._reporter.tell(message.outcome.value)
+                self._tell(message.outcome)
             case _:
                 assert_never(message)
 
@@ -70,8 +70,16 @@ class OverlayInspector(DomainActor[OverlayInspectorInbox]):
         )
         self.later("look", _Look(), seconds=_LOOK_SECONDS)
 
+    def _tell(self, outcome: Outcome[OverlaysJudged]) -> None:
+        if isinstance(outcome, Done):
+            self._reporter.tell(outcome.value)
+            return
+        # What could not be looked at may be in conflict: what was found last stays.
+        self.log("cannot look for conflicts of node overlays", level="warning", error=str(outcome.error))
+        self.later("look", _Look(), seconds=_LOOK_AGAIN_SECONDS)
+
     def _judge(self, seen: PoolsSeen) -> OverlaysJudged:
-        """Return where overlays conflict, as far as it is known what pools could launch. Blocks."""
+        """Return where overlays conflict; PortError where it is not known what pools could launch. Blocks."""
         found = {one for pool in seen.pools for one in self._conflicts(pool, seen)}
         return OverlaysJudged(overlays=seen.overlays, conflicts=tuple(sorted(found)))
 
@@ -81,6 +89,6 @@ class OverlayInspector(DomainActor[OverlayInspectorInbox]):
             return ()
         try:
             types = self._cloud.instance_types(node_class, pool.kubelet or node_class.kubelet)
-        except PortError:
+        except NodeClassNotReadyError:
             return ()
         return overlaid(types, pool).conflicts

@@ -40,6 +40,7 @@ from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import ReporterInbox, StatusReporter
 from treenail.actors.termination_actor.drain_calls import DrainCalls
 from treenail.actors.termination_actor.termination_actor import TerminationActor, TerminationInbox
+from treenail.actors.zonal_shift_poller import ZonalShiftPoller
 from treenail.domain.cluster.batch_window import BatchWindow
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import PoolsSeen
@@ -48,7 +49,15 @@ from treenail.domain.disruption.node_repair import RepairPolicy
 from treenail.domain.interruption.notice_responses import InterruptionPolicy
 from treenail.domain.model.runtime import Ref
 from treenail.domain.packing.problem import PackingSettings
-from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, Solver, VolumeCost
+from treenail.domain.ports import (
+    Cloud,
+    ClusterReader,
+    ClusterWriter,
+    InterruptionQueue,
+    Solver,
+    VolumeCost,
+    ZonalShifts,
+)
 
 M = TypeVar("M")
 P = ParamSpec("P")
@@ -69,7 +78,10 @@ class Host(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """The world outside. Without a `volume_cost`, volumes of nodes cost nothing."""
+    """The world outside. Without a `volume_cost`, volumes of nodes cost nothing.
+
+    Zonal shifts are heeded where somebody tells of them.
+    """
 
     reader: ClusterReader
     writer: ClusterWriter
@@ -77,6 +89,7 @@ class Ports:
     queue: InterruptionQueue
     solver: Solver
     volume_cost: VolumeCost = lambda _: 0.0
+    zonal_shifts: ZonalShifts | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,6 +257,7 @@ class System:
             early_binder=self._early_binder(),
             node_repairer=self._node_repairer(),
             trial=self._trial(),
+            zonal_shift_poller=self._zonal_shift_poller(),
             consolidator=self.consolidator,
             sizer=self.sizer,
         )
@@ -274,6 +288,18 @@ class System:
             return None
         return self._hosted(
             ProvisioningTrial, writer=self._ports.writer, seconds=seconds, resume=self.provision
+        )
+
+    def _zonal_shift_poller(self) -> Ref[PoolsSeen] | None:
+        ports = self._ports
+        if ports.zonal_shifts is None:
+            return None
+        return self._hosted(
+            ZonalShiftPoller,
+            cluster=self.cluster,
+            shifts=ports.zonal_shifts,
+            cloud=ports.cloud,
+            writer=ports.writer,
         )
 
     def _node_class_controller(self) -> Ref[NodeClassControllerInbox]:

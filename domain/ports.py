@@ -20,6 +20,7 @@ from treenail.domain.model.observed_capacity import CapacityObserved
 from treenail.domain.model.patches import ClaimPatch, NodePatch
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Ref
+from treenail.domain.model.zonal_shifts import ZonalShift
 from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan
 from treenail.domain.packing.consolidation.consolidation_problem import ConsolidationProblem
 from treenail.domain.packing.plan import PackingPlan
@@ -279,6 +280,18 @@ class Cloud(Protocol):
         """Delete this cluster's instance profiles that nobody needs, and return their names, sorted.
 
         Left alone are those of `node_classes` and of instances, and those made or needed in the last hour.
+        """
+        ...
+
+
+class ZonalShifts(Protocol):
+    """Who knows which zones the cluster is shifted away from."""
+
+    def zonal_shifts(self) -> tuple[ZonalShift, ...]:
+        """Return all shifts that are known, sorted, those that ended by themselves perhaps among them.
+
+        Raises:
+            PortError: they are not told.
         """
         ...
 

@@ -62,6 +62,11 @@ def check(action: str, resource: str, *contexts: Mapping[str, object]) -> Check:
     return Check(action=action, resource=resource, context=known)
 
 
+def shifts_of(cluster: str) -> Mapping[str, object]:
+    """Return what a call that asks for the zonal shifts of a cluster says of itself."""
+    return {"arc-zonal-shift:ResourceIdentifier": f"arn:aws:eks:{REGION}:{ACCOUNT}:cluster/{cluster}"}
+
+
 def created(action: str, kinds: tuple[str, ...], cluster: str) -> tuple[Check, ...]:
     """Return the checks of what a call makes with the tags of a cluster: the making, and the tagging."""
     name = action.removeprefix("ec2:")
@@ -142,6 +147,14 @@ CASES = (
             "let somebody in": (
                 check("eks:CreateAccessEntry", f"arn:aws:eks:{REGION}:{ACCOUNT}:cluster/{CLUSTER}"),
             ),
+        },
+    ),
+    Case(
+        sid="LookAtTheClustersZonalShifts",
+        lawful=(check("arc-zonal-shift:GetManagedResource", "*", shifts_of(CLUSTER)),),
+        attacks={
+            "another cluster's": (check("arc-zonal-shift:GetManagedResource", "*", shifts_of(OTHER)),),
+            "begin one": (check("arc-zonal-shift:StartZonalShift", "*", shifts_of(CLUSTER)),),
         },
     ),
     Case(

@@ -66,7 +66,10 @@ def _action(service: str, method: str) -> str:
 def _called() -> set[str]:
     """Return the actions of every client's method that the code names."""
     called = re.findall(r"clients\.(ec2|ssm|pricing|eks|iam)\.([a-z]\w+)", _source("ec2"))
-    return {_action(service, method) for service, method in called}
+    shifts = re.findall(r"_arc\.([a-z]\w+)", _source("ec2"))
+    return {_action(service, method) for service, method in called} | {
+        _action("arc-zonal-shift", method) for method in shifts
+    }
 
 
 def test_the_policy_allows_the_calls_that_the_code_makes_and_no_others() -> None:

@@ -142,5 +142,6 @@ class ChangePublisher:
         self._subscribers.lifecycle.tell(seen)
         self._subscribers.sizer.tell(seen)
         self._subscribers.pool_usage_reporter.tell(seen)
-        if self._subscribers.trial is not None:
-            self._subscribers.trial.tell(seen)
+        for one in (self._subscribers.trial, self._subscribers.zonal_shift_poller):
+            if one is not None:
+                one.tell(seen)

@@ -54,6 +54,7 @@ from treenail.domain.launch.launching import ClaimFailed
 from treenail.domain.model.blockers import Blocker
 from treenail.domain.model.causes import PLACED_ANEW, Cause
 from treenail.domain.model.nodes import NodeView
+from treenail.domain.model.zonal_shifts import ZonesShifted
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.scheduling.commitment import commit
 from treenail.domain.scheduling.decision_queue import DecisionQueue, part_of
@@ -95,6 +96,7 @@ ClusterStateInbox: TypeAlias = (
     | PlanDecided
     | ClaimFailed
     | NodeInterrupted
+    | ZonesShifted
     | DisruptionProposed
     | DisruptionAllowed
     | DisruptionEnded
@@ -202,8 +204,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             case ClaimFailed():
                 self._subscribers.event_publisher.tell(message)
                 self._fail_claim(message)
-            case NodeInterrupted():
-                self._interruptions.hear(message, now)
+            case NodeInterrupted() | ZonesShifted():
+                self._hear_warning(message, now)
             case DisruptionProposed():
                 self._judge.screen(message, now)
             case DisruptionAllowed():
@@ -310,6 +312,14 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._subscribers.event_publisher.tell(found)
 
     # --- what cannot be understood
+
+    def _hear_warning(self, warning: NodeInterrupted | ZonesShifted, now: datetime) -> None:
+        if isinstance(warning, NodeInterrupted):
+            self._interruptions.hear(warning, now)
+            return
+        self._model.shifted_zones = warning.zone_ids
+        self._subscribers.selector.tell(warning)
+        self._subscribers.launcher.tell(warning)
 
     def _set_aside(self, fact: ObjectSetAside) -> None:
         """Report an object that cannot be read, once. What can be read, or was last read, stays in use."""

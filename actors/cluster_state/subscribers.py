@@ -29,6 +29,7 @@ from treenail.domain.disruption.disruption import (
 from treenail.domain.disruption.pool_sizes import NodeFailed
 from treenail.domain.launch.launching import CapacityRanOut, ClaimFailed
 from treenail.domain.model.runtime import Ref
+from treenail.domain.model.zonal_shifts import ZonesShifted
 
 PodWatcherHears: TypeAlias = PodChanged | PodBound | TryAgain | PlanCommitted
 EventPublisherHears: TypeAlias = (
@@ -48,7 +49,8 @@ class Subscribers:
     It has one from when the pool is there (`open_disruptor`) until it is gone (`close_disruptor`).
 
     There is an `early_binder` only where pods are to be bound early, a `node_repairer` where nodes are
-    repaired, a `trial` where provisioning is off and comes back, a `consolidator` where consolidation is on.
+    repaired, a `trial` where provisioning is off and comes back, a `consolidator` where consolidation is on,
+    a `zonal_shift_poller` where shifts are heeded.
     """
 
     batcher: Ref[UrgentWork | NodesToReplace | PodBecamePending | PodLeft]
@@ -59,8 +61,8 @@ class Subscribers:
     overlay_inspector: Ref[PoolsSeen]
     pool_usage_reporter: Ref[PoolsSeen | NodeChanged]
     event_publisher: Ref[EventPublisherHears]
-    selector: Ref[SnapshotTaken | CapacityRanOut]
-    launcher: Ref[PlanCommitted | NodeChanged | CapacityRanOut]
+    selector: Ref[SnapshotTaken | CapacityRanOut | ZonesShifted]
+    launcher: Ref[PlanCommitted | NodeChanged | CapacityRanOut | ZonesShifted]
     lifecycle: Ref[NodeChanged | PoolsSeen]
     termination: Ref[NodeChanged | NodeInterrupted | MoveWithdrawn]
     arbiter: Ref[DisruptionProposed | DisruptionRefused | DisruptNodes | NodeChanged | PoolChanged]
@@ -70,6 +72,7 @@ class Subscribers:
     sizer: Ref[PoolsSeen | NodeChanged | NodeFailed] = field(default_factory=NullRef)
     buffer_reporter: Ref[BuffersSeen]
     trial: Ref[PoolsSeen] | None = None
+    zonal_shift_poller: Ref[PoolsSeen] | None = None
     consolidator: Ref[ConsolidationPostponed | MoveWithdrawn] | None = None
     early_binder: Ref[NodeChanged] | None = None
     node_repairer: Ref[NodeChanged] | None = None

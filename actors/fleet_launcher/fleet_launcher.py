@@ -55,6 +55,7 @@ from treenail.domain.model.node_classes import NodeClassRef
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.model.stand_alone_claims import failed_attempts, launch_failed, retried
+from treenail.domain.model.zonal_shifts import ZonesShifted
 from treenail.domain.telemetry import metrics
 
 _MOST_ATTEMPTS: Final = 8
@@ -63,7 +64,7 @@ _ADOPT_AFTER: Final = 2.0
 _SAY_AGAIN_SECONDS: Final = 5.0
 
 Tick: TypeAlias = Flushed | StepDone | Adopt | Resume | GiveUp | Probe
-LauncherInbox: TypeAlias = PlanCommitted | NodeChanged | CapacityRanOut | Step | Tick
+LauncherInbox: TypeAlias = PlanCommitted | NodeChanged | CapacityRanOut | ZonesShifted | Step | Tick
 
 
 class FleetLauncher(DomainActor[LauncherInbox]):
@@ -102,6 +103,8 @@ class FleetLauncher(DomainActor[LauncherInbox]):
                 self._watch(message)
             case CapacityRanOut():
                 self._ran_out.note(message)
+            case ZonesShifted():
+                self._ran_out.shift(message.zone_ids)
             case Flushed():
                 self._go(self._book.move(message.names, LaunchEvent.FLUSHED))
             case StepDone():

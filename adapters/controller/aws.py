@@ -15,13 +15,14 @@ from treenail.adapters.controller.ground import Ground
 from treenail.adapters.controller.late_calls import refuse_late_calls
 from treenail.adapters.ec2.call_retries import CallRetries
 from treenail.adapters.ec2.capacity import NodeSizing
-from treenail.adapters.ec2.clients import Clients, region_of
+from treenail.adapters.ec2.clients import Clients, open_arc_client, region_of
 from treenail.adapters.ec2.cloud import EC2Cloud
 from treenail.adapters.ec2.discovery.asking import Aws
 from treenail.adapters.ec2.discovery.cache import AnswerCaches
 from treenail.adapters.ec2.discovery.cluster import Cluster, ClusterIdentity
 from treenail.adapters.ec2.live_catalogue import LiveCatalogue, Periods
 from treenail.adapters.ec2.refresher import Refresher
+from treenail.adapters.ec2.zonal_shifts import ArcZonalShifts
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.settings.settings import Settings
 from treenail.adapters.settings.sources import SettingError
@@ -33,10 +34,14 @@ from treenail.domain.model.price_overrides import PriceOverrides
 
 @dataclass(frozen=True, slots=True)
 class EC2:
-    """EC2 as the port `Cloud`, and what keeps its catalogue up to date once it is started."""
+    """EC2 as the port `Cloud`, and what keeps its catalogue up to date once it is started.
+
+    `zonal_shifts` are told of where they are to be heeded.
+    """
 
     cloud: EC2Cloud
     refresher: Refresher
+    zonal_shifts: ArcZonalShifts | None = None
 
 
 def _session(ground: Ground) -> boto3.Session:
@@ -104,7 +109,8 @@ def open_ec2(ground: Ground, connection: Connection, prices: PriceOverrides) -> 
     """
     settings = ground.settings
     with _naming_settings():
-        clients = Clients.open(session=_session(ground))
+        session = _session(ground)
+        clients = Clients.open(session=session)
     aws = Aws(clients, CallRetries(ground.clock, ground.dice, may_change=ground.tenure.check))
     caches = AnswerCaches(ground.clock, ground.dice, ground.telemetry.log)
     identity = ClusterIdentity(
@@ -142,7 +148,10 @@ def open_ec2(ground: Ground, connection: Connection, prices: PriceOverrides) -> 
         log=ground.telemetry.log,
         show=ground.telemetry.show,
     )
-    return EC2(cloud, refresher)
+    if not settings.enable_zonal_shift:
+        return EC2(cloud, refresher)
+    arc = open_arc_client(clients, session)
+    return EC2(cloud, refresher, ArcZonalShifts(aws, arc, cluster_name=settings.cluster_name))
 
 
 def open_queue(ground: Ground) -> SqsQueue:

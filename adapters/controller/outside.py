@@ -26,7 +26,7 @@ from treenail.adapters.solver.process import WorkerSolver
 from treenail.domain.interruption.queue_messages import QueueMessage
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.model.runtime import Ref
-from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue
+from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, ZonalShifts
 from treenail.domain.telemetry import metrics
 
 _END_SECONDS: Final = 2.0
@@ -73,7 +73,7 @@ def open_outside(ground: Ground) -> Outside:
         queue = _queue(ground)
         webhook = _webhook(ground, connection, opened)
         # Threads: not before all that may refuse has been opened.
-        cloud = _cloud(ground, connection, reader, writer, opened)
+        cloud, shifts = _cloud(ground, connection, reader, writer, opened)
         solver = _solver(ground)
         opened.callback(solver.stop)
         lease = _lease(ground, opened)
@@ -85,6 +85,7 @@ def open_outside(ground: Ground) -> Outside:
             cloud=cloud,
             queue=queue,
             solver=solver,
+            zonal_shifts=shifts,
             # A node that KWOK plays has the volumes that somebody says it has.
             volume_cost=volume_cost if ground.settings.cloud is CloudName.EC2 else written_volume_cost,
         )
@@ -143,7 +144,7 @@ def _solver(ground: Ground) -> WorkerSolver:
 
 def _cloud(
     ground: Ground, connection: Connection, reader: ClusterReader, writer: ClusterWriter, opened: ExitStack
-) -> Cloud:
+) -> tuple[Cloud, ZonalShifts | None]:
     prices = _prices(ground)
     # Clouds are imported when they are chosen: boto3 takes a quarter of a second, and many megabytes.
     if ground.settings.cloud is CloudName.EC2:
@@ -151,7 +152,7 @@ def _cloud(
     from treenail.adapters.kwok.cloud import KwokCloud  # noqa: PLC0415
     from treenail.adapters.kwok.generic_types import generic_types  # noqa: PLC0415
 
-    return KwokCloud(reader, writer, prices.applied(generic_types()))
+    return KwokCloud(reader, writer, prices.applied(generic_types())), None
 
 
 def _prices(ground: Ground) -> PriceOverrides:
@@ -162,13 +163,15 @@ def _prices(ground: Ground) -> PriceOverrides:
         raise SettingError(f"PRICE_OVERRIDES_FILE: {error}") from None
 
 
-def _ec2(ground: Ground, connection: Connection, prices: PriceOverrides, opened: ExitStack) -> Cloud:
+def _ec2(
+    ground: Ground, connection: Connection, prices: PriceOverrides, opened: ExitStack
+) -> tuple[Cloud, ZonalShifts | None]:
     from treenail.adapters.controller.aws import open_ec2  # noqa: PLC0415
 
     ec2 = open_ec2(ground, connection, prices)
     ec2.refresher.start()
     opened.callback(ec2.refresher.stop, _END_SECONDS)
-    return ec2.cloud
+    return ec2.cloud, ec2.zonal_shifts
 
 
 def _queue(ground: Ground) -> InterruptionQueue:

@@ -27,6 +27,12 @@ _PRICING_REGIONS: Final = (("ap-", "ap-south-1"), ("cn-", "cn-northwest-1"), ("e
 _OTHER_PRICING_REGION: Final = "us-east-1"
 
 
+class ArcClient(Protocol):
+    """What we ask of ARC."""
+
+    def get_managed_resource(self, *, resourceIdentifier: str) -> Mapping[str, Any]: ...  # noqa: N803
+
+
 class EksClient(Protocol):
     """What we ask of EKS."""
 
@@ -58,16 +64,8 @@ class Clients:
         """
         session = session or boto3.Session()
         found = region_of(session, region)
-        # Calls are repeated by `CallRetries`, which knows of all threads' calls, and nowhere else.
-        config = Config(
-            connect_timeout=_CONNECT_SECONDS,
-            read_timeout=_READ_SECONDS,
-            max_pool_connections=_MOST_CONNECTIONS,
-            retries={"mode": "standard", "total_max_attempts": 1},
-            user_agent_extra="treenail",
-        )
         make: Any = session.client
-        here = {"region_name": found, "endpoint_url": endpoint_url, "config": config}
+        here = {"region_name": found, "endpoint_url": endpoint_url, "config": _config()}
         return cls(
             region=found,
             ec2=make("ec2", **here),
@@ -76,6 +74,28 @@ class Clients:
             eks=make("eks", **here),
             iam=make("iam", **here),
         )
+
+
+def open_arc_client(
+    clients: Clients, session: boto3.Session, *, endpoint_url: str | None = None
+) -> ArcClient:
+    """Return a client of ARC's zonal shifts in the region of `clients`: few need one, and it is large."""
+    make: Any = session.client
+    client: ArcClient = make(
+        "arc-zonal-shift", region_name=clients.region, endpoint_url=endpoint_url, config=_config()
+    )
+    return client
+
+
+def _config() -> Config:
+    # Calls are repeated by `CallRetries`, which knows of all threads' calls, and nowhere else.
+    return Config(
+        connect_timeout=_CONNECT_SECONDS,
+        read_timeout=_READ_SECONDS,
+        max_pool_connections=_MOST_CONNECTIONS,
+        retries={"mode": "standard", "total_max_attempts": 1},
+        user_agent_extra="treenail",
+    )
 
 
 def region_of(session: boto3.Session, region: str = "") -> str:

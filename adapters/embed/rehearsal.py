@@ -27,6 +27,7 @@ from treenail.adapters.fake.clock import MachineClock
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings, FakeCluster
 from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings, FakeEC2, Spell
 from treenail.adapters.fake.ec2.catalogue import Catalogue
+from treenail.adapters.fake.ec2.zonal_shifts import FakeZonalShifts
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.runtime.clock import SteadyClock
@@ -37,6 +38,7 @@ from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.nodes import READY, Condition, Node, NodeClaim, Status
 from treenail.domain.model.pods import Phase, Pod
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
+from treenail.domain.model.zonal_shifts import ZonalShift
 from treenail.domain.ports import Solver
 from treenail.domain.termination.drain import InstanceTerminated
 
@@ -46,7 +48,10 @@ _GLANCE: Final = 0.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """Under what conditions to rehearse. All faults are off by default, and prices are the public ones."""
+    """Under what conditions to rehearse. All faults are off by default, and prices are the public ones.
+
+    Zonal shifts are heeded with `zonal_shifts`.
+    """
 
     system: SystemSettings = field(default_factory=lambda: SystemSettings(cluster_name="demo"))
     cluster: ClusterSettings = field(default_factory=lambda: ClusterSettings(system_daemons=EKS_DAEMONS))
@@ -55,6 +60,7 @@ class Conditions:
     ec2_faults: EC2Faults = field(default_factory=EC2Faults)
     catalogue: Catalogue | None = None
     prices: PriceOverrides = NO_OVERRIDES
+    zonal_shifts: bool = False
     solver: Solver = field(default_factory=AdvisingSolver)
 
 
@@ -88,6 +94,7 @@ class Rehearsal:
             settings=self.conditions.ec2,
             faults=self.conditions.ec2_faults,
         )
+        self.zonal_shifts = FakeZonalShifts(self.world)
         self.machines = NodeMachines(self.cluster, self.ec2)
         self.machine_clock = MachineClock(self.world)
         self._luck = self._fork()
@@ -129,6 +136,7 @@ class Rehearsal:
             queue=self.queue,
             solver=self.conditions.solver,
             volume_cost=volume_cost,
+            zonal_shifts=self.zonal_shifts if self.conditions.zonal_shifts else None,
         )
         self.system = System(
             runtime,
@@ -294,6 +302,12 @@ class Rehearsal:
         """Let EC2 have no more of a type in a zone; "*" is any."""
         self.timeline.add("CapacityEnds", {"instanceType": instance_type, "zone": zone})
         self.ec2.outside.run_out(instance_type, zone)
+
+    def shift_away(self, zone_id: str, duration: float | str) -> None:
+        """Shift the cluster away from a zone, by its id ("use1-az2"), for so long."""
+        span = timedelta(seconds=_span(duration))
+        self.timeline.add("ZonalShift", {"zone": zone_id})
+        self.zonal_shifts.begin(ZonalShift(zone_id, self.world.now() + span))
 
     def ec2_under(self, spell: Spell, seconds: float) -> None:
         """Let something be wrong with all of EC2 for a while."""

@@ -294,6 +294,12 @@ class Settings:
         values.text,
         "The directory in which failures of the process are noted. It should outlive the container.",
     )
+    enable_zonal_shift: bool = _variable(
+        "false",
+        values.boolean,
+        "`true` heeds zonal shifts of ARC: nothing is bought in zones that the EKS cluster is shifted away"
+        " from.",
+    )
     feature_gates: Mapping[str, bool] = _variable(
         "",
         values.gates(GATES),

@@ -58,8 +58,4 @@ REFUSED: Final[Mapping[str, tuple[Callable[[str], object], str]]] = {
         values.gates_on({"NodeClassCEL": False}),
         "expressions in node classes are not evaluated; write figures",
     ),
-    "ENABLE_ZONAL_SHIFT": (
-        values.boolean,
-        "zonal shifts are not followed; leave a zone out by the subnets of the node classes",
-    ),
 }

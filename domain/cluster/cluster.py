@@ -72,6 +72,8 @@ class ClusterModel:
         self.buffers = BufferBook(self.objects, self.promises)
         self._sight = FirstSight()
         self.recent = RecentChanges()
+        # By their ids: the zones in which nothing is given up of our own will.
+        self.shifted_zones = frozenset[str]()
         self.pod_events = PodEvents()
 
     # --- facts

@@ -95,7 +95,7 @@ def _not_disruptable(
         return BLOCKED, Block.ENDING.by()
     if model.promises.at(view.name):
         return BLOCKED, Block.NOMINATED.by()
-    against = node_objection(view)
+    against = node_objection(model, view)
     if against is not None:
         return BLOCKED, against
     if pool is None and view.pool:

@@ -7,6 +7,7 @@ from datetime import datetime
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.node_loads import NodeLoad
 from treenail.domain.disruption.disruption import DisruptionProposed
+from treenail.domain.model import labels
 from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.cordons import marked
@@ -36,7 +37,7 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
     unread = next((pod for pod in model.objects.pods_of(view) if pod.unread), None)
     if unread is not None:
         return _unread_pod(unread)
-    against = node_objection(view)
+    against = node_objection(model, view)
     if against is not None:
         return against
     if proposal.replaced_first and model.promises.at_for_pods(view.name):
@@ -49,10 +50,13 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
     return next((why for why in held if why is not None), None)
 
 
-def node_objection(view: NodeView) -> Blocker | None:
-    """Return what a node or its claim itself says against giving it up of our own will."""
+def node_objection(model: ClusterModel, view: NodeView) -> Blocker | None:
+    """Return what a node, its claim or its zone says against giving it up of our own will."""
     if view.unread:
         return _unread(view)
+    zone_id = view.labels.get(labels.ZONE_ID, "")
+    if zone_id in model.shifted_zones:
+        return Block.ZONE_SHIFTED.by(detail=zone_id)
     kept = kept_by(view)
     return None if kept is None else Block.ANNOTATED.by(detail=kept)
 

@@ -56,6 +56,7 @@ class Block(Enum):
         'disruption is blocked through the "{detail}" annotation',
         "the node has the annotation do-not-disrupt",
     )
+    ZONE_SHIFTED = _KIND.NODE, "its zone {detail} is shifted away from", "their zone is shifted away from"
     UNREAD = _KIND.NODE, "what it is cannot be read {detail}", "what it is cannot be read"
     TYPE_UNKNOWN = _KIND.NODE, 'Instance Type "{detail}" not found'
     LABEL_MISSING = _KIND.NODE, 'Node does not have label "{detail}"'

@@ -72,7 +72,8 @@ def mark_unavailable(
 def _without(instance_type: InstanceType, ran_out: frozenset[OfferingKey]) -> InstanceType:
     def gone(offering: Offering) -> bool:
         way, zone, place = offering.capacity_type, offering.zone, offering.place
-        keys = ((way, instance_type.name, place), (way, ANY, ANY), (ANY, ANY, zone), (ANY, ANY, place))
+        everywhere = (zone, place, offering.zone_id)
+        keys = ((way, instance_type.name, place), (way, ANY, ANY), *((ANY, ANY, one) for one in everywhere))
         return any(key in ran_out for key in keys)
 
     offerings = tuple(replace(o, available=False) if gone(o) else o for o in instance_type.offerings)

@@ -36,6 +36,7 @@ from treenail.actors.runtime.base import DomainActor
 from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import StatusReporter
 from treenail.actors.termination_actor.termination_actor import TerminationActor
+from treenail.actors.zonal_shift_poller import ZonalShiftPoller
 from treenail.domain.model.runtime import Ref
 
 ACTORS: tuple[type[DomainActor[Any]], ...] = (
@@ -59,6 +60,7 @@ ACTORS: tuple[type[DomainActor[Any]], ...] = (
     InstanceTagger,
     InterruptionListener,
     StatusPoller,
+    ZonalShiftPoller,
     NodeRepairer,
     TerminationActor,
     Disruptor,
@@ -76,6 +78,7 @@ ROLES = {
     "node_class_controller": "NodeClassController",
     "drift_inspector": "DriftInspector",
     "overlay_inspector": "OverlayInspector",
+    "zonal_shift_poller": "ZonalShiftPoller",
     "node_repairer": "NodeRepairer",
     "pool_usage_reporter": "PoolUsageReporter",
     "sizer": "PoolSizer",

@@ -311,7 +311,7 @@ CASES: Final[dict[str, Case]] = {
 def test_a_case_of_karpenter_comes_out_as_there(name: str) -> None:
     case = CASES[name]
     overlays = tuple(map(said, case.overlays))
-    found = {}
+    found: dict[tuple[str, str], InstanceType] = {}
     conflicts: set[str] = set()
     for pool, own in POOLS.items():
         ref = NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default")
@@ -348,9 +348,11 @@ def test_a_case_of_karpenter_comes_out_as_there(name: str) -> None:
     ],
 )
 def test_a_price_becomes_what_it_does_there(name: str, change: str, price: float, becomes: float) -> None:
+    del name
     field_name = "priceAdjustment" if change[0] in "+-" else "price"
 
-    read = said(overlay(name.replace("/", ".").replace("_", "-").replace(":", "-"), **{field_name: change}))
+    spec: Tree = {"requirements": [], field_name: change}
+    read = said({"metadata": {"name": "case"}, "spec": spec})
 
     assert read.price is not None
     assert read.price.of(price) == pytest.approx(becomes)

@@ -195,7 +195,6 @@ def test_settings_of_karpenters_that_change_nothing_are_warned_about_unless_they
     [
         ("ASSUME_ROLE_ARN", "arn:aws:iam::1:role/other"),
         ("AWS_FEATURE_GATES", "NodeClassCEL=true"),
-        ("ENABLE_ZONAL_SHIFT", "true"),
     ],
 )
 def test_settings_of_karpenters_that_cannot_be_followed_are_refused_with_what_to_do(

@@ -45,6 +45,8 @@ class Control:
             "spot-price-of": world.spot_price,
             "on-demand-price-of": world.on_demand_price,
             "make-block": lab.reservations.make_block,
+            "begin-shift": lab.zonal_shifts.begin,
+            "cancel-shift": lab.zonal_shifts.cancel,
             "cluster-endpoint": self._cluster_endpoint,
         }
 

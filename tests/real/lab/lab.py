@@ -227,6 +227,14 @@ class Lab:
         """Have a capacity reservation be a capacity block."""
         self._control("make-block", reservation_id=reservation_id)
 
+    def begin_shift(self, zone_id: str, *, seconds: float, status: str = "APPLIED") -> None:
+        """Have ARC shift the cluster away from a zone for so long."""
+        self._control("begin-shift", zone_id=zone_id, seconds=seconds, status=status)
+
+    def cancel_shift(self, zone_id: str) -> None:
+        """Have ARC end the shift away from a zone."""
+        self._control("cancel-shift", zone_id=zone_id)
+
     # --- events
 
     def state_events(self, *, on: bool) -> None:

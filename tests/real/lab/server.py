@@ -39,6 +39,7 @@ from tests.real.lab.statuses import Statuses
 from tests.real.lab.tokens import Tokens
 from tests.real.lab.wire import App, Call, Environ, StartResponse, answer, refuse
 from tests.real.lab.world import World
+from tests.real.lab.zonal_shifts import ZonalShifts
 
 CONTROL: Final = "/_lab/"
 # What our clients call themselves, beside botocore's name.
@@ -85,6 +86,7 @@ class Laboratory:
         self._schedule, self._tokens = Schedule(self._turn), Tokens()
         self._machines = Machines(self.world, self._schedule)
         self._placement_groups = PlacementGroups()
+        self.zonal_shifts = ZonalShifts(self.settings.region, self.settings.cluster)
         self.statuses = Statuses()
         self.reservations = CapacityReservations()
         self._moto: App = DomainDispatcherApplication(create_backend_app)
@@ -110,7 +112,7 @@ class Laboratory:
     def reset(self) -> None:
         """Be as at the start, but for the errors noted."""
         self._schedule.clear()
-        of_account = (self._placement_groups, self.reservations, self.statuses)
+        of_account = (self._placement_groups, self.reservations, self.statuses, self.zonal_shifts)
         for part in (self.world, self.faults, self._tokens, self._machines, *of_account):
             part.reset()
         moto_api_backend.reset()
@@ -150,6 +152,8 @@ class Laboratory:
         return refuse(start, call, code=code, message=fault.message or code, status=status)
 
     def _serve(self, call: Call, environ: Environ, start: StartResponse) -> Iterable[bytes]:
+        if call.service == "arc-zonal-shift":
+            return self.zonal_shifts.answer(call, start)
         if call.service == "pricing":
             return pricing.get_products(self.world, self.settings.region, call, start)
         lasting = (call.action, call.region, call.body) if call.action in _LASTING else None

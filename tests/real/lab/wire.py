@@ -53,6 +53,8 @@ def permission_of(call: str) -> str:
     service, _, action = call.partition(":")
     if service == "eks" and action.startswith("GET /clusters/"):
         return "eks:DescribeCluster"
+    if service == "arc-zonal-shift":
+        return "arc-zonal-shift:GetManagedResource"
     return f"{service}:{action.removesuffix('Batch')}"
 
 
@@ -73,7 +75,7 @@ def answer_json(start: StartResponse, value: object, status: int = 200) -> list[
 
 def refuse(start: StartResponse, call: Call, *, code: str, message: str, status: int) -> list[bytes]:
     """Send an error in the words of the service that was called."""
-    if call.json or call.service == "eks":
+    if call.json or call.service in ("eks", "arc-zonal-shift"):
         body = json.dumps({"__type": code, "message": message}).encode()
         extra = (("x-amzn-ErrorType", code), ("x-amzn-query-error", f"{code};Sender"))
         return answer(start, status, body, "application/x-amz-json-1.0", extra)

@@ -90,8 +90,8 @@ def test_alike_claims_are_one_line_of_the_table(tmp_path: Path) -> None:
     [
         ("INTERRUPTION_QUEUE", "q", "same", "settings.interruptionQueue in the chart"),
         ("BATCH_MAX_DURATION", "soon", "first", "settings.batchMaxDuration in the chart"),
-        ("ENABLE_ZONAL_SHIFT", "true", "first", "cannot be followed: zonal shifts"),
-        ("ENABLE_ZONAL_SHIFT", "false", "same", "switched off"),
+        ("ENABLE_ZONAL_SHIFT", "true", "same", "settings.enableZonalShift in the chart"),
+        ("ENABLE_ZONAL_SHIFT", "false", "same", ""),
         ("ASSUME_ROLE_DURATION", "1h", "no effect", "changes nothing here"),
         ("DISABLE_DRY_RUN", "true", "same", "settings.disableDryRun in the chart"),
         ("IGNORE_DRA_REQUESTS", "true", "same", "the default"),
