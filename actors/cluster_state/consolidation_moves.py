@@ -11,6 +11,7 @@ from treenail.actors.runtime.base import Runtime
 from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.consolidating import ConsolidationPostponed, ConsolidationWanted, MoveWithdrawn
+from treenail.domain.cluster.expected_pods import is_expected
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, SnapshotTaken
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules, consolidation_pass
 from treenail.domain.disruption.disruption import DisruptNodes, decision_labels
@@ -68,8 +69,9 @@ class ConsolidationMoves:
             return
         names = frozenset(one.name for one in found.candidates)
         snapshot = self._retries.without_refused(
-            self._model.snapshot(now, movable=names), self._runtime.timers.monotonic()
+            self._model.snapshot(now, movable=names, beside_buffers=True), self._runtime.timers.monotonic()
         )
+        self._model.buffers.offer_moved(pod for pod in snapshot.pods if is_expected(pod))
         decision = Decision(id=self._runtime.dice.token(), opened_at=now, closed_at=now, pods=0)
         self._selector.tell(SnapshotTaken(decision=decision, snapshot=snapshot, consolidation=found))
 

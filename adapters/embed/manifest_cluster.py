@@ -79,7 +79,11 @@ class ManifestCluster:
         decoded = self._decoded
         if not decoded.capacity_buffers:
             return []
-        workloads = (*decoded.deployments, *decoded.replica_sets, *decoded.stateful_sets)
+        workloads: tuple[Workload, ...] = (
+            *decoded.deployments,
+            *decoded.replica_sets,
+            *decoded.stateful_sets,
+        )
         named = (replace(one, uid=one.uid or f"{one.namespace}/{one.name}") for one in workloads)
         there = (told(one, deleting=False, templates=True) for one in named)
         return [thing for thing in there if isinstance(thing, watched.Workload)]

@@ -184,6 +184,10 @@ class BufferBook:
         self.offered = {pod.uid: pod for pod in found}
         return tuple(found)
 
+    def offer_moved(self, places: Iterable[Pod]) -> None:
+        """Take in that a plan may find other nodes for these places, which are kept until then."""
+        self.offered.update((pod.uid, pod) for pod in places)
+
     def made_up(self, owner: str, number: int, now: datetime) -> tuple[Pod, ...]:
         """Return so many pods as stand for places of a buffer."""
         buffer, found = self.served().get(owner, (None, None))

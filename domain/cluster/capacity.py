@@ -152,8 +152,9 @@ class Capacity:
         """Return all that planning may look at, as it were without the views `leaving`.
 
         These take no pods then, and those on them that must move are to be placed. Of the views `movable`
-        they are to be placed, too, but these stay open, and room is counted as if the pods were not there.
-        The places that buffers keep are free, unless it is to be planned `beside_buffers`.
+        they are to be placed, too, with the places that buffers keep there, but these stay open, and room is
+        counted as if the pods were not there. Else the places that buffers keep are free, unless it is to be
+        planned `beside_buffers`.
         """
         pools = heaviest_first(self._objects.pools.values())
         limits = {p.name: left for p in pools if (left := self.limit_left(p)) is not None}
@@ -198,6 +199,8 @@ class Capacity:
                 there = self._objects.pods_of(view)
                 moving = {p.uid: p for p in there if self._must_move(p, view, now)}
                 pods += (p for p in moving.values() if self._promises.of(p.uid) is None)
+                if view.name in movable:
+                    pods += (promise.like for promise in self._promises.at_for_buffers(view.name))
                 # Who moves is not here any more; who that is depends on the time, so this is not kept.
                 existing_node = self._measure(
                     view, tuple(p for p in there if p.uid not in moving), closed=ending

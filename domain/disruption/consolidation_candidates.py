@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Final, TypeAlias
@@ -65,6 +65,7 @@ def consolidation_candidates(
         load = model.loads.of(view, now)
         why = _not_disruptable(model, view, pool, load, now)
         if why is None and claim is not None and pool is not None:
+            load = _with_buffers(model, view, load)
             why = _unconsolidatable(view, claim, pool, load, prices, now)
             if why is None:
                 candidates.append(_candidate(view, claim, pool, load, prices, now))
@@ -93,7 +94,7 @@ def _not_disruptable(
         return BLOCKED, Block.UNINITIALIZED.by()
     if model.marks.ending(view) or marked(view):
         return BLOCKED, Block.ENDING.by()
-    if model.promises.at(view.name):
+    if model.promises.at_for_pods(view.name):
         return BLOCKED, Block.NOMINATED.by()
     against = node_objection(model, view)
     if against is not None:
@@ -107,6 +108,15 @@ def _not_disruptable(
         return _QUIET, Block.STATIC.by()
     against = load_objection(model, load, now)
     return None if against is None else (BLOCKED, against)
+
+
+def _with_buffers(model: ClusterModel, view: NodeView, load: NodeLoad) -> NodeLoad:
+    """Return a load with the places that buffers keep on a node: they move with it, and nobody is evicted."""
+    kept = {promise.pod: 0.0 for promise in model.promises.at_for_buffers(view.name)}
+    if not kept:
+        return load
+    costs = {**load.eviction_costs, **kept}
+    return replace(load, moving=(*load.moving, *kept), eviction_costs=costs, empty=False)
 
 
 def _unconsolidatable(

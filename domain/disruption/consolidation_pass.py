@@ -107,8 +107,8 @@ def consolidation_pass(
 
 def _moving(model: ClusterModel, one: CandidateNode, now: datetime) -> bool:
     """Return whether pods of a candidate have places elsewhere already, or stop and may not be hurried."""
-    pods = model.objects.pods
-    return any(model.promises.of(uid) is not None or pods[uid].protected(now) for uid in one.pods)
+    pods = (pod for uid in one.pods if (pod := model.objects.pods.get(uid)) is not None)
+    return any(model.promises.of(pod.uid) is not None or pod.protected(now) for pod in pods)
 
 
 def _within_budgets(

@@ -24,7 +24,8 @@ def outdated(model: ClusterModel, planned: PlanDecided, removed: Collection[str]
     plan = planned.plan
     placed = {*plan.nominations, *(uid for claim in plan.claims for uid in claim.pods)}
     pods = [pod for name in removed for pod in model.objects.pods_on(name) if pod.reschedulable]
-    if {pod.uid for pod in pods} != placed:
+    kept = {one.pod for name in removed for one in model.promises.at_for_buffers(name)}
+    if kept.union(pod.uid for pod in pods) != placed:
         return Block.PODS_CHANGED.by()
     revision = planned.snapshot.revision
     others = model.recent.since(revision)

@@ -102,9 +102,11 @@ class _Check:
         model, like = self._model, self._model.buffers.offered[uid]
         assert like.owner is not None  # noqa: S101
         owner = like.owner.uid
-        found = model.buffers.served().get(owner)
-        if found is None or found[1].spec != like.spec or model.promises.of(uid) is not None:
+        found, kept = model.buffers.served().get(owner), model.promises.of(uid)
+        if found is None or found[1].spec != like.spec:
             return None
+        if kept is not None:
+            return like if kept.target in self._leaving else None
         left = self._to_come.setdefault(owner, model.buffers.lacking(owner))
         self._to_come[owner] = left - 1
         return like if left > 0 else None

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.scenarios.manifests import deployment, node_class, node_pool, text
+from tests.scenarios.manifests import changed, deployment, node_class, node_pool, text
 from treenail.actors.system import SystemSettings
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import ClusterSettings
+from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 from treenail.domain.model.capacity_buffers import CapacityBuffer, ScalableRef
 from treenail.domain.model.nodes import Condition, condition_of
 from treenail.domain.status.buffer_status import LIMITED, PROVISIONING, READY_FOR_PROVISIONING, BufferStatus
@@ -263,3 +264,48 @@ def test_two_buffers_do_not_share_places() -> None:
         )
 
         assert free >= 20_000
+
+
+def consolidating(replicas: int) -> Rehearsal:
+    system = SystemSettings(cluster_name="demo", consolidation=ConsolidationRules())
+    conditions = Conditions(system=system, cluster=ClusterSettings(tells_buffers=True))
+    rehearsal = Rehearsal(seed=1, conditions=conditions)
+    pool = node_pool(capacity_types=("on-demand",))
+    pool = changed(pool, "spec.disruption.consolidationPolicy", "WhenEmptyOrUnderutilized")
+    rehearsal.apply(text(node_class(), pool, deployment(replicas=replicas)))
+    return rehearsal
+
+
+def test_consolidation_moves_the_places_of_a_buffer_with_the_pods() -> None:
+    with consolidating(60) as rehearsal:
+        rehearsal.apply(buffer(replicas=10))
+        rehearsal.run_until(lambda: has_its_places(rehearsal), within="3m")
+        before = rehearsal.claims()
+
+        rehearsal.scale("web", 6)
+        rehearsal.run("30m")
+        cpu = sum(node.allocatable["cpu"] for node in rehearsal.nodes())
+
+        assert rehearsal.running() == 6
+        assert places(rehearsal, "ready") == 10
+        assert len(rehearsal.claims()) <= len(before)
+        assert cpu < 20_000
+
+
+def test_a_node_with_nothing_but_places_goes_where_others_have_room_for_these() -> None:
+    with consolidating(60) as rehearsal:
+        rehearsal.run("2m")
+        rehearsal.apply(buffer(replicas=8))
+        rehearsal.run_until(lambda: has_its_places(rehearsal), within="3m")
+        before = len(rehearsal.nodes())
+
+        rehearsal.scale("web", 40)
+        rehearsal.run("30m")
+        after = len(rehearsal.history())
+        rehearsal.run("2h")
+
+        assert has_its_places(rehearsal)
+        assert places(rehearsal, "ready") == 8
+        assert len(rehearsal.nodes()) <= before
+        # It comes to rest.
+        assert len(rehearsal.history()) == after
