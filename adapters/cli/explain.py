@@ -14,6 +14,7 @@ from treenail.adapters.cli.kubeconfig import Context, Kubeconfig
 from treenail.adapters.cli.output_format import Output, OutputFormat, write_json
 from treenail.adapters.cli.problems import BadInputError
 from treenail.domain.cluster.cluster_facts import Kind
+from treenail.domain.cluster.restoring import restore_expected
 from treenail.domain.explain.explanation import Statement, ago
 from treenail.domain.explain.node_explanation import explain_node
 from treenail.domain.explain.pod_explanation import explain_pod
@@ -64,7 +65,8 @@ def node(
     """Tell why a node is there, whether it may go, and why it goes or went."""
     now = datetime.now(UTC)
     with _open(kubeconfig, context) as cluster:
-        look = cluster.look()
+        look = cluster.look(buffers=True)
+        restore_expected(look.model, now, lasts_until=now)
         view = look.model.objects.view(name) or look.model.objects.view(look.model.objects.view_name(name))
         names = dict.fromkeys((name, *((view.name, view.node_name) if view is not None else ())))
         events = tuple(sorted(event for one in names if one for event in cluster.events(one)))

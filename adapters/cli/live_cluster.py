@@ -17,7 +17,14 @@ from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.errors import ForbiddenError
 from treenail.adapters.kubernetes.reader import KubernetesReader
-from treenail.adapters.kubernetes.resources import DISPENSABLE, EVENT, NODE_OVERLAY, WATCHED, watched
+from treenail.adapters.kubernetes.resources import (
+    CAPACITY_BUFFER,
+    DISPENSABLE,
+    EVENT,
+    NODE_OVERLAY,
+    WATCHED,
+    watched,
+)
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import ClusterFact, Kind, ObjectSetAside, Resynced
 from treenail.domain.model.errors import PortError
@@ -115,17 +122,17 @@ class LiveCluster:
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
-    def look(self, *, overlays: bool = False) -> ClusterContents:
-        """Return all there is, node overlays only if wanted.
+    def look(self, *, overlays: bool = False, buffers: bool = False) -> ClusterContents:
+        """Return all there is, node overlays and capacity buffers only if wanted.
 
         Raises:
             BadInputError: it cannot be read.
         """
-        with self.follow(overlays=overlays) as followed:
+        with self.follow(overlays=overlays, buffers=buffers) as followed:
             return followed.contents
 
     @contextmanager
-    def follow(self, *, overlays: bool = False) -> Iterator[FollowedCluster]:
+    def follow(self, *, overlays: bool = False, buffers: bool = False) -> Iterator[FollowedCluster]:
         """Give all there is, and what becomes of it while the context lasts.
 
         Raises:
@@ -138,13 +145,14 @@ class LiveCluster:
         def log(message: str, /, **fields: object) -> None:
             said.append(" ".join((message, *(f"{name}={value}" for name, value in fields.items()))))
 
+        gates = {NODE_OVERLAY.kind: overlays, CAPACITY_BUFFER.kind: buffers}
         reader = KubernetesReader(
             self._connection,
             congested=lambda: False,
             failed=facts.put,
             log=log,
             forbidden=facts.put,
-            watched=watched(workloads=False, gates={NODE_OVERLAY.kind: overlays}),
+            watched=watched(workloads=False, gates=gates),
         )
         reader.feed(_Into(facts))
         try:

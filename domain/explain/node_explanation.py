@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
@@ -15,6 +16,7 @@ from treenail.domain.explain.consolidation_explanation import bought_to_save, ex
 from treenail.domain.explain.explanation import Statement, ago, named, origin, progress, what_is
 from treenail.domain.explain.unclear import unclear_of_node
 from treenail.domain.model import labels
+from treenail.domain.model.capacity_buffers import of_buffer
 from treenail.domain.model.causes import BUDGETED, Cause
 from treenail.domain.model.claims import expected_pods, promised_pods, replaced_nodes
 from treenail.domain.model.durations import format_duration
@@ -51,6 +53,7 @@ def explain_node(
         for says in progress(claim):
             yield Statement("node", says)
     yield from _pods(pods)
+    yield from _kept(model, view)
     yield from _successors(model, view, now)
     if view.ending:
         yield from _end(claim, pods, now)
@@ -108,11 +111,28 @@ def _origin(model: ClusterModel, claim: NodeClaim, now: datetime) -> Iterator[St
         there = f", of which are there: {shortened(names)}" if names else ", of which none is there any more"
         yield Statement("origin", f"It was made for {len(uids)} pods{there}.")
     for owner, number in sorted(expected_pods(claim).items()):
+        if of_buffer(owner):
+            yield Statement("origin", f"It was made for {number} places of {_buffer_name(model, owner)}.")
+            continue
         name = _owner_name(model, owner)
         yield Statement("origin", f"It was made for {number} pods of {name} that were still to come.")
     for name in replaced_nodes(claim):
         yield Statement("origin", f"It was made in place of node {name}{_fate(model, name)}.")
     yield from bought_to_save(claim, now)
+
+
+def _buffer_name(model: ClusterModel, owner: str) -> str:
+    """Return what people know a capacity buffer by, of whose owner uid this is."""
+    there = (one.key for one in model.objects.capacity_buffers.values() if one.owner == owner)
+    return f"CapacityBuffer {next(there, 'that is not there')}"
+
+
+def _kept(model: ClusterModel, view: NodeView) -> Iterator[Statement]:
+    """Yield for which capacity buffers room is kept free on a node."""
+    kept = Counter(promise.heir for promise in model.promises.at_for_buffers(view.name))
+    for owner, number in sorted(kept.items()):
+        name = _buffer_name(model, owner)
+        yield Statement("pods", f"Room for {number} more is kept free for {name}: it is not empty for that.")
 
 
 def _owner_name(model: ClusterModel, uid: str) -> str:

@@ -11,6 +11,7 @@ from treenail.actors.system import SystemSettings
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
+from treenail.domain.explain.node_explanation import explain_node
 from treenail.domain.model.capacity_buffers import CapacityBuffer, ScalableRef
 from treenail.domain.model.nodes import Condition, condition_of
 from treenail.domain.status.buffer_status import LIMITED, PROVISIONING, READY_FOR_PROVISIONING, BufferStatus
@@ -76,6 +77,22 @@ def test_a_buffer_has_its_places_on_nodes_in_use_and_none_of_them_is_a_pod() -> 
         assert len(rehearsal.pods()) == 2
         assert (places(rehearsal, "ready"), places(rehearsal, "lacking")) == (20, 0)
         assert 0 < dollars(rehearsal) < 5
+
+
+def test_an_explanation_of_a_node_names_the_buffer_that_it_is_kept_for() -> None:
+    with rehearsal_of(0) as rehearsal:
+        rehearsal.apply(buffer(replicas=5))
+        rehearsal.run_until(lambda: has_its_places(rehearsal), within="3m")
+        model, [claim] = rehearsal.system.model, rehearsal.claims()
+        view = model.objects.view(claim.name)
+        assert view is not None
+
+        said = [one.says for one in explain_node(model, view, rehearsal.cluster.now())]
+
+        assert "It was made for 5 places of CapacityBuffer default/spare." in said
+        assert (
+            "Room for 5 more is kept free for CapacityBuffer default/spare: it is not empty for that." in said
+        )
 
 
 def test_nothing_is_bought_for_a_buffer_where_the_gate_is_off() -> None:
