@@ -5,60 +5,29 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tests.conformance.case import Case, Given, Suite
-from tests.conformance.instance_types import Size
-from tests.conformance.objects import FREE, budget, deployment, node, pod, pool, spread, term
+from tests.conformance.consolidating import (
+    APP,
+    FILL,
+    KEEP,
+    LONG,
+    MERGING,
+    REPLACING,
+    consolidating,
+    oversized,
+    part_filled,
+)
+from tests.conformance.objects import budget, deployment, node, pod, spread, term
 from tests.conformance.stage import Setting
 from tests.conformance.steps.changes import node_annotated, passes, scaled
 from tests.conformance.steps.endings import ended, most_at_once
 from tests.conformance.steps.objects_told import condition, event
-from tests.conformance.steps.placement import nodes, noted, on, running, same, split, waiting
-from tests.scenarios.manifests import Manifest
-from treenail.domain.disruption.consolidation_pass import ConsolidationRules
+from tests.conformance.steps.placement import nodes, on, running, same, split, waiting
 
-ACTING: Final[dict[str, Any]] = {"consolidation": ConsolidationRules()}
-
-ONE_TYPE: Final = (Size(name="default", pods=50),)
-
-TWO_SIZES: Final = (Size(name="small", cpu=2, gib=2), Size(name="large", cpu=16, gib=16, pods=50))
-
-SUITE: Final = Suite(
-    "controllers/disruption/consolidation_test.go",
-    Setting(scheduler=True, types=ONE_TYPE, system=ACTING),
-)
-
-REPLACING: Final = Setting(scheduler=True, types=TWO_SIZES, system=ACTING)
+SUITE: Final = Suite("controllers/disruption/consolidation_test.go", MERGING)
 
 CONDITION: Final = Suite("controllers/nodeclaim/disruption/consolidation_test.go", SUITE.setting)
 
 case = SUITE.case
-
-KEEP: Final = {"karpenter.sh/do-not-disrupt": "true"}
-
-FILL: Final = {"cpu": "2800m"}
-
-APP: Final = {"cpu": "900m"}
-
-LONG: Final = "25m"
-
-
-def consolidating(*needs: str, name: str = "default", **more: Any) -> Manifest:
-    return pool(
-        name,
-        *(needs or ("way In on-demand",)),
-        **{"policy": "WhenEmptyOrUnderutilized", "after": "0s", "budgets": FREE, **more},
-    )
-
-
-def part_filled(
-    count: int, *, given: tuple[Given, ...] = (), each: dict[int, Any] | None = None, **of: Any
-) -> list[Given]:
-    """Return the steps that leave so many nodes with a small pod app-N each: all of these fit on one."""
-    before: list[Given] = [consolidating(**{**of, "budgets": [{"nodes": "0"}]}), *given]
-    names = [f"fill-{n}" for n in range(count)]
-    before += [*(deployment(name, requests=FILL) for name in names), running(count), nodes(count)]
-    before += [deployment(f"app-{n}", requests=APP, **(each or {}).get(n, {})) for n in range(count)]
-    before += [running(2 * count), nodes(count), *(noted(f"app-{n}") for n in range(count))]
-    return [*before, scaled(names[0], 0, *names[1:]), consolidating(**of)]
 
 
 def merged(
@@ -66,23 +35,6 @@ def merged(
 ) -> Case:
     """Return a case in which so many of part-filled nodes are left in the end."""
     return case(line, what, *part_filled(count, **of), passes(LONG), nodes(left), *more, setting=setting)
-
-
-def oversized(
-    *needs: str, given: tuple[Given, ...] = (), app: dict[str, Any] | None = None, **of: Any
-) -> list[Given]:
-    """Return the steps that leave a large node with a small pod on it."""
-    frozen = consolidating(*needs, **{**of, "budgets": [{"nodes": "0"}]})
-    return [
-        frozen,
-        *given,
-        deployment("fill", requests={"cpu": "12"}),
-        deployment("app", **{"requests": APP, **(app or {})}),
-        running(2),
-        nodes(1),
-        scaled("fill", 0),
-        consolidating(*needs, **of),
-    ]
 
 
 DELETE: Final = (

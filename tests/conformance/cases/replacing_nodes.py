@@ -5,65 +5,31 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tests.conformance.case import Case, Given, Suite
+from tests.conformance.consolidating import (
+    ACTING,
+    APP,
+    KEEP,
+    LONG,
+    MERGING,
+    REPLACING,
+    SPOT,
+    TWO_SIZES,
+    consolidating,
+    on_spot,
+    oversized,
+    spot_types,
+)
 from tests.conformance.instance_types import Size
-from tests.conformance.objects import FREE, budget, deployment, pool
+from tests.conformance.objects import budget, deployment
 from tests.conformance.stage import Setting
 from tests.conformance.steps.changes import node_annotated, passes, scaled
 from tests.conformance.steps.endings import ended
 from tests.conformance.steps.objects_told import event
 from tests.conformance.steps.placement import asked_for, nodes, on, running
-from tests.scenarios.manifests import Manifest
-from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 
-ACTING: Final[dict[str, Any]] = {"consolidation": ConsolidationRules()}
-
-SPOT_TOO: Final[dict[str, Any]] = {"consolidation": ConsolidationRules(spot_to_spot=True)}
-
-ONE_TYPE: Final = (Size(name="default", pods=50),)
-
-TWO_SIZES: Final = (Size(name="small", cpu=2, gib=2), Size(name="large", cpu=16, gib=16, pods=50))
-
-SUITE: Final = Suite(
-    "controllers/disruption/consolidation_test.go",
-    Setting(scheduler=True, types=ONE_TYPE, system=ACTING),
-)
-
-REPLACING: Final = Setting(scheduler=True, types=TWO_SIZES, system=ACTING)
+SUITE: Final = Suite("controllers/disruption/consolidation_test.go", MERGING)
 
 case = SUITE.case
-
-SPOT_IN_Z1: Final = (("z1", "spot"),)
-
-KEEP: Final = {"karpenter.sh/do-not-disrupt": "true"}
-
-APP: Final = {"cpu": "900m"}
-
-LONG: Final = "25m"
-
-
-def consolidating(*needs: str, name: str = "default", **more: Any) -> Manifest:
-    return pool(
-        name,
-        *(needs or ("way In on-demand",)),
-        **{"policy": "WhenEmptyOrUnderutilized", "after": "0s", "budgets": FREE, **more},
-    )
-
-
-def oversized(
-    *needs: str, given: tuple[Given, ...] = (), app: dict[str, Any] | None = None, **of: Any
-) -> list[Given]:
-    """Return the steps that leave a large node with a small pod on it."""
-    frozen = consolidating(*needs, **{**of, "budgets": [{"nodes": "0"}]})
-    return [
-        frozen,
-        *given,
-        deployment("fill", requests={"cpu": "12"}),
-        deployment("app", **{"requests": APP, **(app or {})}),
-        running(2),
-        nodes(1),
-        scaled("fill", 0),
-        consolidating(*needs, **of),
-    ]
 
 
 def replaced(
@@ -86,23 +52,6 @@ def stays(
 ) -> Case:
     return case(line, what, *oversized(*needs, **of), passes(LONG), ended(), nodes(1), *more, setting=setting)
 
-
-def spot_types(count: int, *, large: int = 1) -> tuple[Size, ...]:
-    """Return so many small types on spot, each dearer than the one before, and dearer large ones."""
-    return (
-        *(
-            Size(name=f"type-{n:02}", cpu=2, gib=2, price=1 + n * 0.1, places=SPOT_IN_Z1)
-            for n in range(count)
-        ),
-        *(Size(name=f"large-{n:02}", cpu=16, gib=16, price=20 + n, places=SPOT_IN_Z1) for n in range(large)),
-    )
-
-
-def on_spot(types: tuple[Size, ...], *, gate: bool = True) -> Setting:
-    return Setting(scheduler=True, types=types, system=SPOT_TOO if gate else ACTING)
-
-
-SPOT: Final = "way In spot"
 
 REPLACE: Final = (
     replaced(1058, "a node on demand is replaced by a cheaper one"),
