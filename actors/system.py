@@ -116,7 +116,7 @@ class SystemSettings:
     tags: Mapping[str, str] = field(default_factory=dict)
     interruptions: InterruptionPolicy = field(default_factory=InterruptionPolicy)
     repair: tuple[RepairPolicy, ...] = ()
-    consolidation: ConsolidationRules | None = None
+    consolidation: ConsolidationRules | None = field(default_factory=ConsolidationRules)
     provider: str = "aws"
     types_shown: bool = False
     static_capacity: bool = False

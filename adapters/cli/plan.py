@@ -27,12 +27,14 @@ from treenail.adapters.embed.regional_catalogues import ClusterMarket, RegionalC
 from treenail.adapters.embed.told_settings import sizes_of
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import Resynced
-from treenail.domain.model.durations import parse_duration
+from treenail.domain.model.durations import format_duration, parse_duration
 from treenail.domain.model.instants import read_instant
 from treenail.domain.model.price_overrides import PriceOverrides
+from treenail.domain.packing.consolidation.worth import PAYBACK
 from treenail.domain.packing.problem import NODE_OVERHEAD_COST, PackingSettings
 
 _PROMISE_LASTS: Final = timedelta(seconds=20)
+_DEFAULT_PAYBACK: Final = format_duration(PAYBACK)
 
 
 def _duration(written: str) -> timedelta:
@@ -59,10 +61,9 @@ _Whole: TypeAlias = Annotated[
     bool, typer.Option("--whole", help="As if budgets of pools let everything go at once.")
 ]
 _Payback: TypeAlias = Annotated[
-    timedelta | None,
+    str,
     typer.Option(
         envvar="CONSOLIDATION_PAYBACK",
-        parser=_duration,
         metavar="DURATION",
         help="The time within which a move must save what it costs, for pools that name none.",
     ),
@@ -79,7 +80,7 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     context: Context = None,
     output: Output = OutputFormat.TABLE,
     whole: _Whole = False,  # noqa: FBT002 (a flag)
-    payback: _Payback = None,
+    payback: _Payback = _DEFAULT_PAYBACK,
     spot_to_spot: Annotated[  # noqa: FBT002 (a flag)
         bool, typer.Option("--spot-to-spot", help="Replace spot nodes with cheaper spot nodes, too.")
     ] = False,
@@ -98,7 +99,7 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     prices = own_prices(price_overrides_file)
     rules = PreviewRules(
         packing=PackingSettings(node_overhead_cost=node_overhead_cost),
-        payback=payback,
+        payback=_duration(payback),
         spot_to_spot=spot_to_spot,
         whole=whole,
     )

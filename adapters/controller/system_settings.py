@@ -55,9 +55,8 @@ def _repair(settings: Settings) -> tuple[RepairPolicy, ...]:
 def _consolidation(settings: Settings) -> ConsolidationRules | None:
     if settings.consolidation is ConsolidationMode.OFF:
         return None
-    payback = settings.consolidation_payback
     return ConsolidationRules(
         acting=settings.consolidation is ConsolidationMode.ON,
-        payback=None if payback is None else timedelta(seconds=payback),
+        payback=timedelta(seconds=settings.consolidation_payback),
         spot_to_spot=settings.feature_gates["SpotToSpotConsolidation"],
     )

@@ -26,6 +26,7 @@ from treenail.domain.model.overlaid_types import overlaid, overlay_key
 from treenail.domain.packing.consolidation.consolidation_problem import (
     ConsolidationProblem,
 )
+from treenail.domain.packing.consolidation.worth import PAYBACK
 from treenail.domain.packing.problem import PackingSettings, PoolOffer
 from treenail.domain.scheduling.reserved_offers import Stock
 
@@ -38,7 +39,7 @@ class PreviewRules:
     """
 
     packing: PackingSettings = field(default_factory=PackingSettings)
-    payback: timedelta | None = None
+    payback: timedelta | None = PAYBACK
     spot_to_spot: bool = False
     whole: bool = False
 

@@ -228,14 +228,14 @@ class Settings:
         "The cost of a node beside its price and its volumes, in $/h; a pool may have its own.",
     )
     consolidation: ConsolidationMode = _variable(
-        "off",
+        "on",
         values.switch(ConsolidationMode),
         "Whether nodes are consolidated: `on`, `off`, or `plan`, which only says what would be done.",
     )
-    consolidation_payback: float | None = _variable(
-        "",
-        values.seconds_or_none,
-        "The time within which a consolidation must save what it costs; without it, any saving will do.",
+    consolidation_payback: float = _variable(
+        "4h",
+        values.seconds,
+        "The time within which a consolidation must save what it costs, in pools that name none.",
     )
     log_level: LogLevel = _variable(
         "info",

@@ -54,11 +54,6 @@ def seconds(written: str) -> float:
     return span.total_seconds()
 
 
-def seconds_or_none(written: str) -> float | None:
-    """Read a duration such as 10s as seconds; None where nothing is written."""
-    return seconds(written) if written else None
-
-
 def minutes(written: str) -> float:
     """Read a duration of a minute or more as seconds."""
     found = seconds(written)

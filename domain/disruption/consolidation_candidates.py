@@ -165,6 +165,7 @@ def _candidate(
         capacity_type=own.get(labels.CAPACITY_TYPE, ""),
         price=prices.price(view),
         surcharge=prices.surcharge(pool),
-        remaining=None if ends is None else ends - now,
+        # One past its expiry is held by something: nobody knows when it goes.
+        remaining=None if ends is None or ends <= now else ends - now,
         patient=at is not None and now - at < _PATIENCE,
     )

@@ -19,6 +19,7 @@ from treenail.domain.model.causes import Cause
 from treenail.domain.model.event_subjects import of_view
 from treenail.domain.packing.consolidation.consolidation_plan import StayingNode
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, PoolTerms
+from treenail.domain.packing.consolidation.worth import PAYBACK
 from treenail.domain.packing.problem import NODE_OVERHEAD_COST
 
 
@@ -26,12 +27,12 @@ from treenail.domain.packing.problem import NODE_OVERHEAD_COST
 class ConsolidationRules:
     """What the settings say of consolidation.
 
-    With `acting` false, moves are looked for and told, and not made. `payback` is for pools that name none,
-    `node_overhead_cost` ($/h) for those whose nodes say no other.
+    With `acting` false, moves are looked for and told, and not made. `payback` is for pools that name none
+    (None for any saving), `node_overhead_cost` ($/h) for those whose nodes say no other.
     """
 
     acting: bool = True
-    payback: timedelta | None = None
+    payback: timedelta | None = PAYBACK
     spot_to_spot: bool = False
     node_overhead_cost: float = NODE_OVERHEAD_COST
 

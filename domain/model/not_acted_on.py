@@ -6,16 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 _NOT_YET: Final = "accepted, but not acted on yet"
-_CONSOLIDATION: Final = "acted on only with CONSOLIDATION=on"
 _GATE: Final = "acted on only with FEATURE_GATES=StaticCapacity=true"
-_BY_SETTING: Final = frozenset({"spec.disruption.consolidationPolicy", "spec.consolidation.enabled"})
 
 
 def what_follows(path: str) -> str:
     """Return what follows from the field at `path`, as the end of a sentence after "is"."""
-    if path == "spec.replicas":
-        return _GATE
-    return _CONSOLIDATION if path in _BY_SETTING else _NOT_YET
+    return _GATE if path == "spec.replicas" else _NOT_YET
 
 
 def not_followed(paths: Sequence[str]) -> str:

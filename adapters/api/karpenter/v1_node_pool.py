@@ -164,6 +164,4 @@ def _check_static(spec: NodePoolSpecModel) -> None:
 def _not_acted_on(spec: NodePoolSpecModel) -> Iterator[str]:
     if spec.replicas is not None:
         yield "spec.replicas"
-    if spec.disruption.consolidation_policy not in (None, ConsolidationPolicy.WHEN_EMPTY):
-        yield "spec.disruption.consolidationPolicy"
     yield from dated(spec.template.spec.taints, spec.template.spec.startup_taints, TEMPLATE)

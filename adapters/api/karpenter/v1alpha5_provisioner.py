@@ -160,6 +160,4 @@ def _disruption(spec: ProvisionerSpecModel) -> Disruption:
 
 
 def _not_acted_on(spec: ProvisionerSpecModel) -> Iterator[str]:
-    if spec.consolidation is not None and spec.consolidation.enabled:
-        yield "spec.consolidation.enabled"
     yield from dated(spec.taints, spec.startup_taints, "spec")

@@ -137,6 +137,4 @@ def _disruption(own: BetaDisruptionModel) -> Disruption:
 
 
 def _not_acted_on(spec: BetaNodePoolSpecModel) -> Iterator[str]:
-    if spec.disruption.consolidation_policy not in (None, _WHEN_EMPTY):
-        yield "spec.disruption.consolidationPolicy"
     yield from dated(spec.template.spec.taints, spec.template.spec.startup_taints, TEMPLATE)

@@ -86,13 +86,6 @@ def _or(path: str, otherwise: str) -> str:
     return f"object.{path.replace('.', '.?')}.orValue({otherwise})"
 
 
-def _only(path: str, value: str) -> str:
-    return f"{_or(path, cel.text(value))} == {cel.text(value)}"
-
-
-_POLICY: Final = "spec.disruption.consolidationPolicy"
-_WHEN_EMPTY: Final = {_POLICY: _only(_POLICY, "WhenEmpty")}
-
 WARNINGS: Final = (
     Warnings(
         group="karpenter.sh",
@@ -100,7 +93,6 @@ WARNINGS: Final = (
         plural="nodepools",
         acted_on={
             "spec.replicas": "!has(object.spec.replicas)",
-            **_WHEN_EMPTY,
             **_of_template("spec.template.spec"),
         },
     ),
@@ -108,19 +100,13 @@ WARNINGS: Final = (
         group="karpenter.sh",
         version="v1beta1",
         plural="nodepools",
-        acted_on={
-            **_WHEN_EMPTY,
-            **_of_template("spec.template.spec"),
-        },
+        acted_on=_of_template("spec.template.spec"),
     ),
     Warnings(
         group="karpenter.sh",
         version="v1alpha5",
         plural="provisioners",
-        acted_on={
-            "spec.consolidation.enabled": f"!{_or('spec.consolidation.enabled', 'false')}",
-            **_of_template("spec"),
-        },
+        acted_on=_of_template("spec"),
     ),
     Warnings(
         group="karpenter.kwok.sh",

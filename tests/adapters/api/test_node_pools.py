@@ -123,11 +123,11 @@ def test_nodes_expire_unless_they_never_should() -> None:
     assert (later.disruption.expire_after, later.not_acted_on) == (timedelta(hours=360), ())
 
 
-@pytest.mark.parametrize("policy", ["WhenEmptyOrUnderutilized", "Balanced"])
-def test_consolidation_asked_for_in_words_is_listed_as_not_acted_on(policy: str) -> None:
-    assert pool(disruption={"consolidationPolicy": policy}).not_acted_on == (
-        "spec.disruption.consolidationPolicy",
-    )
+@pytest.mark.parametrize("policy", ConsolidationPolicy)
+def test_every_consolidation_policy_is_acted_on(policy: ConsolidationPolicy) -> None:
+    own = pool(disruption={"consolidationPolicy": policy.value, "consolidateAfter": "1m"})
+
+    assert (own.disruption.policy, own.not_acted_on) == (policy, ())
 
 
 def test_budgets_come_through() -> None:

@@ -129,10 +129,7 @@ def test_what_is_not_acted_on_yet_is_listed_and_warned_of() -> None:
 
     own = read(tree, NodePool)
 
-    assert own.not_acted_on == (
-        "spec.consolidation.enabled",
-        "spec.requirements[0].values",
-    )
+    assert own.not_acted_on == ("spec.requirements[0].values",)
     assert own.disruption.policy is ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED
     assert own.disruption.expire_after == timedelta(hours=1)
 
@@ -140,11 +137,11 @@ def test_what_is_not_acted_on_yet_is_listed_and_warned_of() -> None:
 def test_a_warning_names_file_object_and_field() -> None:
     text = (
         "{apiVersion: karpenter.sh/v1alpha5, kind: Provisioner, metadata: {name: default},"
-        " spec: {providerRef: {name: default}, consolidation: {enabled: true}}}"
+        " spec: {providerRef: {name: default}, requirements: [{key: a, operator: Exists, values: [b]}]}}"
     )
 
     assert decoded(text, node_classes_optional=True).warnings == (
-        "x.yaml: Provisioner default: spec.consolidation.enabled: is acted on only with CONSOLIDATION=on",
+        "x.yaml: Provisioner default: spec.requirements[0].values: is accepted, but not acted on yet",
     )
 
 

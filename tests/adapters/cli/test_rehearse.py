@@ -141,10 +141,7 @@ def test_what_is_applied_on_the_way_is_served_and_what_is_wrong_with_it_set_asid
 
 def test_what_is_accepted_but_not_acted_on_is_said_on_stderr(tmp_path: Path) -> None:
     pool = node_pool()
-    pool["spec"]["disruption"] = {
-        "consolidationPolicy": "WhenEmptyOrUnderutilized",
-        "consolidateAfter": "30s",
-    }
+    pool["spec"]["replicas"] = 2
     file = tmp_path / "given.yaml"
     file.write_text(text(node_class(), pool))
 
@@ -152,8 +149,7 @@ def test_what_is_accepted_but_not_acted_on_is_said_on_stderr(tmp_path: Path) -> 
 
     assert ran.code == 0
     assert (
-        "NodePool default: spec.disruption.consolidationPolicy: is acted on only with CONSOLIDATION=on"
-        in ran.err
+        "NodePool default: spec.replicas: is acted on only with FEATURE_GATES=StaticCapacity=true" in ran.err
     )
     assert json.loads(ran.out)["nodes"] == []
 

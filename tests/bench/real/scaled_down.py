@@ -17,7 +17,6 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
@@ -237,11 +236,6 @@ def table(runs: Sequence[ScaledDown]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _consolidating(contestant: Contestant) -> Contestant:
-    """Return the controller, told to consolidate as Karpenter always does."""
-    return replace(contestant, env={**contestant.env, "CONSOLIDATION": "on"})
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -251,7 +245,7 @@ def main() -> None:
     parser.add_argument("--only", choices=sorted(CONTESTANTS), help="run this controller alone")
     asked = parser.parse_args()
     names = [asked.only] if asked.only else USUAL
-    contestants = [_consolidating(CONTESTANTS[name]()) for name in names]
+    contestants = [CONTESTANTS[name]() for name in names]
     runs: list[ScaledDown] = []
     for nodes, contestant in turns(contestants, [int(size) for size in asked.nodes.split(",")], asked.runs):
         runs.append(run(contestant, nodes))

@@ -74,6 +74,14 @@ def test_a_node_that_may_go_comes_with_its_pods_its_price_and_what_it_costs_to_e
     assert result.candidates[0].disruption == 4.0
 
 
+def test_how_long_a_node_past_its_expiry_will_live_is_not_known() -> None:
+    claim = its_claim(expire_after=timedelta(hours=1))
+
+    (one,) = found(pool(), claim, its_node(), its_pod(), now=at(3600)).candidates
+
+    assert one.remaining is None
+
+
 def test_a_node_waits_no_longer_than_ten_minutes_for_others_to_receive_its_pods() -> None:
     things = pool(), its_claim(), its_node(), its_pod()
     (before,) = found(*things, now=at(590)).candidates

@@ -17,6 +17,7 @@ from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
+from treenail.domain.packing.consolidation.worth import PAYBACK
 
 SIZES: Final = ("large", "xlarge", *(f"{n}xlarge" for n in (2, 3, 4, 6, 8, 9, 12, 16, 18, 24)))
 ALL: Final = [{"nodes": "100%"}]
@@ -41,7 +42,7 @@ class Terms:
     spot_to_spot: bool = False
     simulation_seconds: float = 0.0
     strict: bool = True
-    payback: timedelta | None = None
+    payback: timedelta | None = PAYBACK
     fill_nodes: bool = False
     cluster_faults: ClusterFaults = field(default_factory=ClusterFaults)
     ec2_faults: EC2Faults = field(default_factory=EC2Faults)

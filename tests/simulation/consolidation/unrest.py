@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import timedelta
 from math import fsum
 from typing import Final
 
@@ -20,7 +19,6 @@ _APPS: Final = 8
 _REPLICAS: Final = 12
 _CPU: Final = ("250m", "500m", "900m", "1500m")
 _CRON_JOBS: Final = 3
-_PAYBACK: Final = timedelta(hours=2)
 # A price moves by up to this share of what it is by itself.
 _SWING: Final = 0.1
 
@@ -53,7 +51,7 @@ class Unrest:
 
     def __post_init__(self) -> None:
         self.dice = random.Random(self.seed)
-        self.rehearsed = Rehearsed(Side.OURS, Terms(seed=self.seed, spot_to_spot=True, payback=_PAYBACK))
+        self.rehearsed = Rehearsed(Side.OURS, Terms(seed=self.seed, spot_to_spot=True))
 
     def run(self) -> Unrested:
         """Live through all of it. Raises AssertionError at the first thing that must not be."""

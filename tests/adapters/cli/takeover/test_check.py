@@ -245,7 +245,6 @@ def test_what_is_not_understood_names_the_field_and_is_in_the_way(tmp_path: Path
 
 
 def test_what_is_not_acted_on_is_told_and_not_in_the_way(tmp_path: Path) -> None:
-    disruption = {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "1m"}
     buffer = {
         "apiVersion": "autoscaling.x-k8s.io/v1beta1",
         "kind": "CapacityBuffer",
@@ -253,9 +252,9 @@ def test_what_is_not_acted_on_is_told_and_not_in_the_way(tmp_path: Path) -> None
         "spec": {"scalableRef": {"kind": "Deployment", "name": "web"}, "replicas": 1},
     }
 
-    told = found(tmp_path, pool(disruption=disruption), node_class(), buffer)
+    told = found(tmp_path, pool(replicas=2), node_class(), buffer)
 
-    why = "acted on only with CONSOLIDATION=on: spec.disruption.consolidationPolicy"
+    why = "acted on only with FEATURE_GATES=StaticCapacity=true: spec.replicas"
     assert told["NodePool default"] == ("not supported", why)
     assert told["CapacityBuffer o"][0] == "adopted"
 
