@@ -40,6 +40,7 @@ from treenail.domain.cluster.planning import PlanDecided, Snapshot, SnapshotTake
 from treenail.domain.cluster.refused_pods import MoreToBuy
 from treenail.domain.cluster.restoring import restore_expected, restore_moving
 from treenail.domain.cluster.set_aside import SetAside
+from treenail.domain.cluster.shown_state import StateAsked, shown_state
 from treenail.domain.cluster.unneeded_claims import unneeded_claims
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 from treenail.domain.disruption.disruption import (
@@ -103,6 +104,7 @@ ClusterStateInbox: TypeAlias = (
     | MoreToBuy
     | ConsolidationWanted
     | SizeWanted
+    | StateAsked
     | _Due
     | _Look
     | _PlanLost
@@ -212,7 +214,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 self._consider(message, now)
             case DisruptionEnded():
                 self._unmark(message.name)
-            case MoreToBuy() | ConsolidationWanted() | SizeWanted():
+            case MoreToBuy() | ConsolidationWanted() | SizeWanted() | StateAsked():
                 self._serve(message, now)
             case _Due() | _Look() | _PlanLost() | _TellBuffers():
                 self._tick(message, now)
@@ -227,7 +229,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._watch_refused()
         self._telemetry.gauge(metrics.UNSCHEDULABLE_PODS.name, len(self._retries), controller="provisioner")
 
-    def _serve(self, message: MoreToBuy | ConsolidationWanted | SizeWanted, now: datetime) -> None:
+    def _serve(
+        self, message: MoreToBuy | ConsolidationWanted | SizeWanted | StateAsked, now: datetime
+    ) -> None:
         match message:
             case MoreToBuy():
                 self._retries.buy(message, self._timers.monotonic())
@@ -235,6 +239,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 self._moves.serve(message, now, busy=not self._synced or self._deciding)
             case SizeWanted():
                 self._size(message, now)
+            case StateAsked():
+                message.to.tell(shown_state(self._model, now))
 
     def _consider(self, allowed: DisruptionAllowed, now: datetime) -> None:
         """Give up what budgets allow; drifted nodes of static pools once others are there in their place."""

@@ -20,6 +20,7 @@ from treenail.actors.termination_actor.termination_actor import TerminationActor
 from treenail.adapters.controller.candidacy import UNKNOWN, Candidacy
 from treenail.adapters.controller.failures import SPREAD, Failures
 from treenail.adapters.controller.ground import Ground, OpenOutside, Outside
+from treenail.adapters.controller.live_page import LivePage
 from treenail.adapters.controller.liveness import Liveness
 from treenail.adapters.controller.metrics_and_probes import Page, Pages, serve_pages
 from treenail.adapters.controller.profiling import LOOPBACK, profiling_pages
@@ -147,6 +148,8 @@ class Controller:
         pages = {"/healthz": self._health, "/readyz": self._readiness}
         self._probes = self._serve("HEALTH_PROBE_PORT", settings.health_probe_port, pages)
         self._closing.callback(self._probes.stop)
+        if settings.enable_ui:
+            self._show_page()
         if settings.enable_profiling:
             profiles = self._serve(
                 "PROFILING_PORT", settings.profiling_port, profiling_pages(), host=LOOPBACK
@@ -211,6 +214,20 @@ class Controller:
             telemetry=self.telemetry,
             failed=self.failed,
         )
+
+    def _show_page(self) -> None:
+        settings, telemetry = self._settings, self.telemetry
+        page = LivePage(
+            name=settings.cluster_name,
+            cluster=lambda: self._system.cluster if self._system is not None else None,
+            monotonic=time.monotonic,
+        )
+        served = self._serve("UI_PORT", settings.ui_port, page.pages(), host=settings.ui_address)
+        self._closing.callback(served.stop)
+        self._closing.callback(page.stop)
+        telemetry.on_span = page.note
+        page.start()
+        telemetry.log("serving the live page", logger=_LOGGER, host=settings.ui_address, port=served.port)
 
     def _serve(self, variable: str, port: int, pages: Pages, host: str = "") -> ServedPort:
         lost = told_to(self.telemetry, variable)

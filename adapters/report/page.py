@@ -1,4 +1,4 @@
-"""The page: a story as one HTML file that needs no network, no script and no other file."""
+"""The page: a story as one HTML file without network or other files, and without script unless it is live."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ _WIDTH: Final = 1000.0
 _HEIGHT: Final = 100.0
 
 
-def render(story: Story) -> str:
-    """Return the page of a story. Whatever the story says is text: it is escaped."""
-    return _environment().get_template("page.html").render(story=story)
+def render(story: Story, *, live: bool = False) -> str:
+    """Return the page of a story. Whatever the story says is text: it is escaped.
+
+    A `live` page asks for itself anew each second, and shows what has changed.
+    """
+    return _environment().get_template("page.html").render(story=story, live=live)
 
 
 @cache

@@ -257,6 +257,13 @@ class Settings:
     health_probe_port: int = _variable(
         "8081", values.port, "The port of `/healthz` and `/readyz`, for the kubelet."
     )
+    enable_ui: bool = _variable("false", values.boolean, "Whether the live page is served.")
+    ui_port: int = _variable("8082", values.port, "The port of the live page.")
+    ui_address: str = _variable(
+        "127.0.0.1",
+        values.text,
+        "The address that the live page is served on: the loopback address, for `kubectl port-forward`.",
+    )
     enable_profiling: bool = _variable(
         "false", values.boolean, "Whether profiles are served, on the loopback address alone."
     )

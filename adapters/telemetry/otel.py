@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
@@ -41,6 +41,8 @@ class OtelTelemetry:
         hidden: Collection[str] = (),
     ) -> None:
         self.metrics = MetricRegistry(log.clock, hidden)
+        # Who is told of every span, whether its trace is exported or not.
+        self.on_span: Callable[[Span], None] | None = None
         self._log = log
         self._resource = Resource.create({"service.name": SERVICE_NAME, **resource})
         self._scope = InstrumentationScope(SERVICE_NAME, resource.get("service.version"))
@@ -49,6 +51,8 @@ class OtelTelemetry:
 
     def record(self, span: Span) -> None:
         """Pass a finished span on to be exported, unless its trace is not sampled."""
+        if self.on_span is not None:
+            self.on_span(span)
         if not self._is_sampled(span):
             return
         self.metrics.count(SPANS_RECORDED.name, 1, {})

@@ -108,6 +108,22 @@ def house(tmp_path: Path) -> Iterator[House]:
     house.close()
 
 
+def test_the_live_page_is_served_where_it_is_wanted(tmp_path: Path) -> None:
+    house = House(tmp_path, ENABLE_UI="true", UI_PORT="0")
+    try:
+        house.start()
+        until(lambda: house.get("/readyz") == (200, "ok\n"))
+        [served] = house.lines("serving the live page")
+        connection = http.client.HTTPConnection("127.0.0.1", served["port"], timeout=SECONDS)
+        connection.request("GET", "/ui")
+        answer = connection.getresponse()
+        assert (answer.status, answer.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+        assert b"Cluster demo" in answer.read()
+        assert served["host"] == "127.0.0.1"
+    finally:
+        house.close()
+
+
 def test_five_pods_come_to_run_and_their_nodes_go_when_they_are_gone(house: House) -> None:
     house.start()
     until(lambda: house.get("/readyz") == (200, "ok\n"))

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.adapters.controller.test_live_page import Shows
+from tests.real.browser import find_browser, show
+from tests.scenarios.manifests import deployment, node_class, node_pool, text
+from treenail.adapters.controller.metrics_and_probes import serve_pages
+from treenail.adapters.embed.rehearsal import Rehearsal
+
+pytestmark = [
+    pytest.mark.skipif(find_browser() is None, reason="no Chromium on this machine"),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+def raised(error: BaseException) -> None:
+    raise error
+
+
+def test_a_browser_shows_the_live_page_and_asks_for_it_anew() -> None:
+    with Rehearsal(seed=2) as rehearsal:
+        rehearsal.apply(text(node_class(), node_pool(), deployment("web", cpu="250m")))
+        rehearsal.run("4s")
+        shows = Shows(rehearsal)
+        page = shows.page()
+        served = serve_pages(0, page.pages(), failed=raised, lost=lambda *_: None, host="127.0.0.1")
+        try:
+            shown = show(f"http://127.0.0.1:{served.port}/ui", "--virtual-time-budget=3000")
+        finally:
+            served.stop()
+
+    assert shown.console == ()
+    assert "has a place on default-" in shown.document
