@@ -84,7 +84,9 @@ class ManifestCluster:
             *decoded.replica_sets,
             *decoded.stateful_sets,
         )
-        named = (replace(one, uid=one.uid or f"{one.namespace}/{one.name}") for one in workloads)
+        named: list[Workload] = [
+            replace(one, uid=one.uid or f"{one.namespace}/{one.name}") for one in workloads
+        ]
         there = (told(one, deleting=False, templates=True) for one in named)
         return [thing for thing in there if isinstance(thing, watched.Workload)]
 
