@@ -18,6 +18,7 @@ from treenail.domain.disruption.disruption import (
     EmptyNodes,
     NodeEmptied,
     PoolChanged,
+    decision_labels,
 )
 from treenail.domain.disruption.drift import Standard
 from treenail.domain.disruption.drift_brake import DriftBrake, held_back
@@ -178,8 +179,9 @@ class Disruptor(DomainActor[DisruptorInbox]):
         return pool.disruption.consolidate_after if pool is not None and not pool.static else None
 
     def _propose_or_wait(self) -> None:
-        after, now = self._empty_after, self._timers.now()
+        after, now, began = self._empty_after, self._timers.now(), self._timers.monotonic()
         due = self._empty.due(after, now)
+        self._measure(Cause.EMPTY, began)
         if due:
             # Whatever comes of it, these are not proposed again until they were refused or a while is over.
             self._empty.postpone(due, now + 6 * _PROPOSE_AGAIN)
@@ -196,11 +198,24 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._replace_at = None
         if self._pool is None:
             return
-        for proposal in self._candidates.propose(self._pool, self._timers.now()):
+        began = self._timers.monotonic()
+        proposals = self._candidates.propose(self._pool, self._timers.now())
+        self._measure(Cause.DRIFTED, began)
+        for proposal in proposals:
             how = "expiration" if proposal.cause is Cause.EXPIRED else "drift"
             self._tell(how, proposal.candidates)
             self._cluster.tell(proposal)
         self._arm_replacing()
+
+    def _measure(self, cause: Cause, began: float) -> None:
+        """Measure how long it took, from a monotonic second on, to find the nodes that go for a cause."""
+        labels = decision_labels(cause, 1, bought=0)
+        self._telemetry.observe(
+            metrics.DISRUPTION_EVALUATION_DURATION.name,
+            self._timers.monotonic() - began,
+            reason=labels["reason"],
+            consolidation_type=labels["consolidation_type"],
+        )
 
     def _tell(self, how: str, names: tuple[str, ...]) -> None:
         """Log a proposal, for each node once in a while: one that may not go is proposed again and again."""

@@ -58,6 +58,7 @@ from treenail.domain.ports import (
     VolumeCost,
     ZonalShifts,
 )
+from treenail.domain.telemetry.node_gauges import no_candidates
 
 M = TypeVar("M")
 P = ParamSpec("P")
@@ -340,6 +341,7 @@ class System:
     def _consolidator(self, rules: ConsolidationRules | None) -> Ref[ConsolidatorInbox]:
         """Return the Consolidator, if consolidation is on and nodes can be bought; else nobody."""
         if rules is None:
+            self._runtime.telemetry.show("nodes to consolidate", no_candidates)
             return _NOBODY
         return self._provisioner(
             "consolidator",

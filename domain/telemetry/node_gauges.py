@@ -10,6 +10,7 @@ from math import fsum
 from typing import Final
 
 from treenail.domain.model import labels
+from treenail.domain.model.causes import Cause
 from treenail.domain.model.claim_prices import price_of
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.pods import Pod
@@ -20,6 +21,8 @@ from treenail.domain.telemetry.condition_metrics import NODE, NODE_CLAIM
 from treenail.domain.telemetry.metric import Metric
 from treenail.domain.telemetry.series import Series, Since
 
+# The provider of nodes without machines has some labels of its own in place of those of AWS.
+_KWOK: Final = "karpenter.kwok.sh/"
 _LABELS: Final = {
     "nodepool": labels.NODEPOOL,
     "zone": labels.ZONE,
@@ -107,7 +110,10 @@ class NodeState:
 
     def _where(self, name: str, of_node: Mapping[str, str]) -> dict[str, str]:
         pool = of_node.get(labels.PROVISIONER, "")
-        written = {label: of_node.get(key, "") for label, key in _LABELS.items()}
+        written = {
+            label: of_node.get(key) or of_node.get(key.replace(labels.AWS, _KWOK), "")
+            for label, key in _LABELS.items()
+        }
         managed = "true" if self.view.claim is not None else "false"
         written["nodepool"] = written["nodepool"] or pool
         return {
@@ -130,6 +136,11 @@ def cluster_series(nodes: tuple[NodeState, ...]) -> Iterator[Series]:
     eligible = Counter(why for one in nodes for why in _eligible(one))
     for reason in ("empty", "drifted"):
         yield Series(state_metrics.DISRUPTION_ELIGIBLE_NODES, eligible[reason], {"reason": reason})
+
+
+def no_candidates() -> tuple[Series, ...]:
+    """Return that no node may be consolidated."""
+    return (Series(state_metrics.DISRUPTION_ELIGIBLE_NODES, 0, {"reason": Cause.UNDERUTILIZED.value}),)
 
 
 def cost_series(nodes: tuple[NodeState, ...], pools: tuple[str, ...]) -> Iterator[Series]:

@@ -261,12 +261,15 @@ def test_nodes_that_may_go_and_budgets_are_shown(scene: Scene) -> None:
     nodes = len(scene.nodes())
     assert scene.show(state_metrics.ALLOWED_DISRUPTIONS, **pool) == [-(-nodes // 10)]
     assert scene.show(state_metrics.CONSUMING_BUDGETS, **pool) == [0]
-    assert scene.show(state_metrics.DISRUPTION_ELIGIBLE_NODES, reason="empty") == [0]
+    for reason in ("empty", "drifted", "underutilized"):
+        assert scene.show(state_metrics.DISRUPTION_ELIGIBLE_NODES, reason=reason) == [0]
 
     scene.scale("web", 0)
     scene.scale("kept", 0)
     scene.run_until(lambda: scene.sum(state_metrics.DISRUPTION_ELIGIBLE_NODES, reason="empty") > 0)
     scene.run_until(lambda: scene.sum(state_metrics.CONSUMING_BUDGETS, **pool) > 0)
+    looked = {"reason": "empty", "consolidation_type": "empty"}
+    assert scene.observed(metrics.DISRUPTION_EVALUATION_DURATION, **looked)[0] > 0
 
 
 def test_pods_that_a_node_loses_are_counted_by_why(running: Scene) -> None:
