@@ -212,3 +212,15 @@ def test_ec2_s_and_the_queue_s_clients_send_no_change_while_the_lease_is_not_hel
         with pytest.raises(NotLeadingError):
             session.client("ec2").terminate_instances(InstanceIds=["i-0"])
     assert len(sessions) == 2
+
+
+@pytest.mark.parametrize(("written", "asked"), [("true", True), ("false", False)])
+def test_zonal_shifts_are_asked_for_only_where_they_are_to_be_heeded(
+    written: str,
+    asked: bool,  # noqa: FBT001
+) -> None:
+    opened = aws.open_ec2(
+        ground(AWS_REGION="eu-west-1", ENABLE_ZONAL_SHIFT=written), cast("Connection", None), NO_OVERRIDES
+    )
+
+    assert (opened.zonal_shifts is not None) is asked
