@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.builders import START
+from tests.scenarios.manifests import Manifest, text
+from tests.scenarios.test_jobs import cron_job, job
+from treenail.adapters.api.manifests import decode_all, parse_manifests
+from treenail.adapters.embed.manifest_cluster import ManifestCluster
+
+
+@pytest.mark.parametrize(
+    ("made", "pods"),
+    [
+        (job(parallelism=4, completions=10), 4),
+        (job(parallelism=4, completions=3), 3),
+        (job(parallelism=4, suspend=True), 0),
+        (cron_job("* * * * *"), 0),
+    ],
+)
+def test_a_job_has_the_pods_that_it_makes_first_and_a_cron_job_has_none(made: Manifest, pods: int) -> None:
+    decoded = decode_all(parse_manifests(text(made).encode(), "x.yaml"))
+
+    cluster = ManifestCluster(decoded, START)
+
+    assert len(cluster.pods) == pods
+    assert all(pod.unschedulable_since == START for pod in cluster.pods)
