@@ -35,7 +35,7 @@ CLASS: Final = {
     "kind": "KWOKNodeClass",
     "metadata": {"name": "default"},
 }
-POOL: Final = {
+POOL: Final[dict[str, Any]] = {
     "apiVersion": "karpenter.sh/v1",
     "kind": "NodePool",
     "metadata": {"name": "default"},

@@ -96,7 +96,7 @@ def run(contestant: Contestant, nodes: int) -> ScaledDown:
 
 def _change_pool(parts: ControlPlane, more: Sequence[dict[str, Any]], *, after: str) -> None:
     """Let the pool have these requirements more, and consolidate `after` so long."""
-    template = POOL["spec"]["template"]["spec"]  # type: ignore[index]
+    template = POOL["spec"]["template"]["spec"]
     spec = {
         "disruption": {"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": after},
         "template": {"spec": {"requirements": [*template["requirements"], *more]}},

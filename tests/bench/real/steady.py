@@ -141,7 +141,7 @@ def soak(nodes: int, minutes: int, changes: int) -> list[Minute]:
     found: list[Minute] = []
     with ControlPlane() as parts:
         install(parts, treenail())
-        template = POOL["spec"]["template"]["spec"]  # type: ignore[index]
+        template = POOL["spec"]["template"]["spec"]
         spec = {
             "disruption": {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "20s"},
             "template": {"spec": {"requirements": [*template["requirements"], _CPUS]}},
