@@ -18,7 +18,7 @@ from treenail.domain.model.runtime import Ref
 from treenail.domain.telemetry.tracing import Span
 
 # A page is made anew at most so often (s), however many look.
-_MADE_EVERY: Final = 1.0
+_MADE_EVERY: Final = 0.6
 _ANSWERED_WITHIN: Final = 2.0
 _SAMPLED_EVERY: Final = 60.0
 _MOST_SAMPLES: Final = int(SHOWN_SECONDS / _SAMPLED_EVERY) + 1
@@ -63,7 +63,7 @@ class LivePage:
 
     def pages(self) -> Pages:
         """Return the page under its paths."""
-        return {"/": self.page, "/ui": self.page}
+        return {"/": self.page, "/ui": self.page, "/revision": self.revision}
 
     def note(self, span: Span) -> None:
         """Keep a finished span, if the page tells of such."""
@@ -84,6 +84,11 @@ class LivePage:
         if self._made is None or self._monotonic() - self._made_at >= _MADE_EVERY:
             self._made, self._made_at = self._make(), self._monotonic()
         return self._made
+
+    def revision(self) -> Page:
+        """Return a number that changes with the state: who looks asks for the page anew then."""
+        state = self._ask()
+        return self._make() if state is None else Page(f"{state.revision}\n".encode())
 
     def _make(self) -> Page:
         if self._cluster() is None:

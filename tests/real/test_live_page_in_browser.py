@@ -31,4 +31,5 @@ def test_a_browser_shows_the_live_page_and_asks_for_it_anew() -> None:
             served.stop()
 
     assert shown.console == ()
+    assert shows.asked > 2
     assert "has a place on default-" in shown.document

@@ -1,35 +1,47 @@
-// Asks for the page anew each second while it is looked at, and shows it if it changed.
+// Asks whether anything changed three times a second while it is looked at, and shows the page as it is then.
 (() => {
-  const second = 1000;
+  const often = 300;
+  const longest = 30000;
+  const made = 600;
   let failures = 0;
+  let revision = "";
+  let shown = 0;
   const notice = document.createElement("p");
   notice.setAttribute("role", "status");
   notice.className = "soft";
   document.querySelector("header").append(notice);
+  async function text(path) {
+    const answer = await fetch(path, { cache: "no-store" });
+    const body = await answer.text();
+    if (!answer.ok) throw new Error(body.trim());
+    return body;
+  }
+  async function show() {
+    const page = new DOMParser().parseFromString(await text("/ui"), "text/html");
+    const main = page.querySelector("main");
+    document.querySelector("main").replaceWith(main);
+    document.querySelector("header p").textContent = page.querySelector("header p").textContent;
+  }
   async function look() {
     try {
-      const answer = await fetch(location.pathname, { cache: "no-store" });
-      const text = await answer.text();
-      if (!answer.ok) throw new Error(text);
-      const page = new DOMParser().parseFromString(text, "text/html");
-      const open = new Set([...document.querySelectorAll("details[open] > summary")].map((s) => s.textContent));
-      const main = page.querySelector("main");
-      for (const summary of main.querySelectorAll("details > summary"))
-        summary.parentElement.open = open.has(summary.textContent);
-      if (main.innerHTML !== document.querySelector("main").innerHTML)
-        document.querySelector("main").replaceWith(main);
-      document.querySelector("header p").textContent = page.querySelector("header p").textContent;
+      const latest = await text("/revision");
+      // Prices and times go on without changes: a page is not older than a minute.
+      if ((latest !== revision && Date.now() - shown >= made) || Date.now() - shown >= 60000) {
+        await show();
+        revision = latest;
+        shown = Date.now();
+      }
       failures = 0;
       notice.textContent = "";
     } catch (error) {
       failures += 1;
-      notice.textContent = `Not up to date: ${String(error.message || error).trim()}`;
+      notice.textContent = `Not up to date: ${error.message}`;
     }
   }
   async function go() {
     if (!document.hidden) await look();
-    // The longer nobody answers, the longer the next try waits, up to half a minute.
-    setTimeout(go, Math.min(second * 2 ** Math.min(failures, 5), 30 * second));
+    // The longer nobody answers, the longer the next try waits.
+    setTimeout(go, Math.min(often * 2 ** Math.min(failures, 10), longest));
   }
-  setTimeout(go, second);
+  setTimeout(go, often);
 })();

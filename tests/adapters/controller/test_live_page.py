@@ -71,6 +71,22 @@ def test_what_changed_is_shown_a_second_later_however_many_look(shows: Shows) ->
     assert shows.asked == 2
 
 
+def test_the_revision_changes_with_the_state_alone(shows: Shows) -> None:
+    page = shows.page()
+    shows.rehearsal.run("4s")
+    first = page.revision().body
+
+    assert page.revision().body == first
+    shows.rehearsal.run("2m")
+    assert int(page.revision().body) > int(first)
+
+
+def test_a_replica_that_does_not_lead_has_no_revision(shows: Shows) -> None:
+    shows.leads = False
+
+    assert shows.page().revision().status is HTTPStatus.SERVICE_UNAVAILABLE
+
+
 def test_decisions_and_ends_of_nodes_are_kept_and_shown(shows: Shows) -> None:
     page = shows.page()
     shows.rehearsal.run("2m")
