@@ -149,6 +149,10 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         for batch in self._book.adopt(self._timers.now()):
             self.log("resuming launch", nodeclaims=list(batch.names))
             self._go(self._book.move(batch.names, LaunchEvent.ADOPTED))
+        at = self._book.next_adoption()
+        if at is not None:
+            seconds = (at - self._timers.now()).total_seconds()
+            self.later("adopt", Adopt(), seconds=max(_ADOPT_AFTER, seconds))
 
     # --- steps
 

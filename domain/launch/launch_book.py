@@ -24,7 +24,7 @@ from treenail.domain.launch.launch_steps import (
 )
 from treenail.domain.launch.launch_table import STEPS, TABLE, LaunchEvent, LaunchState, Member, after
 from treenail.domain.launch.launching import Launch, LaunchMark
-from treenail.domain.launch.marked_claims import MarkedClaims, origin
+from treenail.domain.launch.marked_claims import MarkedClaims, origin, ours_from
 from treenail.domain.model.fleets import Instance
 from treenail.domain.model.node_classes import NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import NodePool
@@ -185,17 +185,22 @@ class LaunchBook:
         """
         sets: dict[tuple[str, str], list[str]] = {}
         incomplete = self._marked.incomplete()
-        for name, (claim, pool, node_class) in self._adoptable.items():
+        ours = {name: one for name, one in self._adoptable.items() if ours_from(one[0]) <= now}
+        for name, (claim, pool, node_class) in ours.items():
             mark = LaunchMark.of(claim)
             token = mark.token if mark is not None else ""
             together = token or (incomplete.get(origin(claim), "") if pool.name else "")
             sets.setdefault((together, pool.name or name), []).append(name)
             self._work[name] = _Work(LaunchState.LEFT, claim, now, pool, node_class, token)
-        self._adoptable.clear()
+            del self._adoptable[name]
         return tuple(
             self._open_batch(names, self._work[names[0]].pool, self._work[names[0]].node_class, token=token)
             for (token, _), names in sets.items()
         )
+
+    def next_adoption(self) -> datetime | None:
+        """Return when the next claim can be adopted that somebody left unlaunched, if there is one."""
+        return min((ours_from(claim) for claim, *_ in self._adoptable.values()), default=None)
 
     def unmarked(self, names: Iterable[str]) -> tuple[NodeClaim, ...]:
         """Return those of the claims that are not marked for a call."""

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+from typing import Final
+
 from treenail.domain.launch.launching import LaunchMark, launch_name, launch_token
 from treenail.domain.model.claims import DECISION
 from treenail.domain.model.nodes import NodeClaim
+
+# Karpenter launches a claim within seconds, and says which instance it got.
+_OF_OTHERS: Final = timedelta(seconds=60)
 
 
 class MarkedClaims:
@@ -46,6 +52,15 @@ class MarkedClaims:
             if waits and launch_token(launch_name(self._marked[name]) for name in sorted(names)) != token:
                 found.setdefault(origin(self._marked[min(names)]), token)
         return found
+
+
+def ours_from(claim: NodeClaim) -> datetime:
+    """Return from when on a claim that was left unlaunched is ours to launch.
+
+    One of a pool that no decision of ours made is another controller's, which may be launching it just now.
+    """
+    ours = claim.stands_alone or DECISION in claim.annotations or LaunchMark.of(claim) is not None
+    return claim.created_at + (timedelta(0) if ours else _OF_OTHERS)
 
 
 def origin(claim: NodeClaim) -> tuple[str, str]:

@@ -26,6 +26,7 @@ from treenail.domain.launch.launch_table import LaunchEvent
 from treenail.domain.launch.launching import Launch, launches
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
+from treenail.domain.model.claims import DECISION
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.telemetry.tracing import Span, SpanContext
@@ -301,14 +302,14 @@ def test_claims_left_unlaunched_are_adopted_with_those_of_their_call() -> None:
         assert book.note(seen(mark(wanting(name, version=1), group.launch)))
     assert book.note(seen(wanting("bare", version=1)))
     assert book.note(seen(wanting("other", version=1, pool="other")))
-    batches = book.adopt(at(5))
+    batches = book.adopt(at(60))
 
     assert [(b.token, b.pool.name, b.names) for b in batches] == [
         (group.launch.request.token, "default", ("b", "a")),
         ("", "default", ("bare",)),
         ("", "other", ("other",)),
     ]
-    assert book.since("bare") == at(5)
+    assert book.since("bare") == at(60)
     assert book.waiting_for(group.launch.request.token) == ("a", "b")
     assert book.adopt(at(6)) == ()
 
@@ -339,6 +340,20 @@ def test_what_changes_before_it_is_adopted_is_not() -> None:
     assert book.adopt(START) == ()
 
 
+def test_a_claim_of_a_pool_that_another_controller_wrote_is_left_to_it_for_a_minute() -> None:
+    book = LaunchBook()
+    ours = wanting("ours", version=1)
+    ours = replace(ours, annotations={**ours.annotations, DECISION: "d1"})
+    alone = replace(wanting("alone", version=1), pool="")
+    for one in (wanting("theirs", version=1), ours, alone):
+        assert book.note(seen(one))
+
+    assert sorted(name for batch in book.adopt(at(59)) for name in batch.names) == ["alone", "ours"]
+    assert book.next_adoption() == at(60)
+    assert names(book.adopt(at(60))) == [("theirs",)]
+    assert book.next_adoption() is None
+
+
 def test_our_own_claims_are_not_adopted() -> None:
     book, _ = marking("a")
 
@@ -355,8 +370,8 @@ def test_claims_handed_back_are_adopted_again_wherever_they_stood() -> None:
     for name in ("b", "c", "d", "stranger"):
         book.hand_back(name)
 
-    assert names(unmarked.adopt(START)) == [("a",)]
-    assert names(book.adopt(START)) == [("b", "c"), ("d",)]
+    assert names(unmarked.adopt(at(60))) == [("a",)]
+    assert names(book.adopt(at(60))) == [("b", "c"), ("d",)]
     assert book.group(group.launch.request.token) is None
 
 
