@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import urllib3
 
-from tests.bench.real.contest import DEPLOYMENTS, NODES, POOL, deployment, install, until
+from tests.bench.real.contest import DEPLOYMENTS, NODES, deployment, install, until
 from tests.bench.real.contestants import POOL_PATH, Contestant, common_env, karpenter, treenail
 from tests.real.parts import binaries
 from tests.real.parts.control_plane import ControlPlane
@@ -79,8 +79,8 @@ def observe(contestant: Contestant, asked: list[str], pods: int) -> Seen:
     with ControlPlane() as parts, tempfile.TemporaryDirectory() as folder:
         install(parts, contestant)
         limits = {"spec": {"limits": {"cpu": "1000", "memory": "1000Gi"}}}
-        disruption = {"spec": {"disruption": {**POOL["spec"]["disruption"], "consolidateAfter": "5s"}}}
-        for change in (limits, disruption, {"spec": {"disruption": {"budgets": [{"nodes": "100%"}]}}}):
+        disruption = {"consolidateAfter": "5s", "budgets": [{"nodes": "100%"}]}
+        for change in (limits, {"spec": {"disruption": disruption}}):
             parts.request("PATCH", POOL_PATH, change, content_type=MERGE)
         metrics_port, health_port, port = free_ports(3)
         env = common_env(parts.kubeconfig, metrics_port=metrics_port, health_port=health_port)
