@@ -392,6 +392,47 @@ def test_a_floor_beside_replicas_is_refused() -> None:
         rehearsal.apply(text(pool))
 
 
+# --- deaths
+
+
+def die_after(rehearsal: Rehearsal, messages: int) -> None:
+    """Let so many messages be heard, or five minutes pass, and kill who heard them."""
+    world = rehearsal.world
+    last = world.steps + messages
+    world.run_until(lambda: world.steps >= last, at_most=world.monotonic() + 300)
+    rehearsal.crash()
+
+
+LONE: Manifest = {
+    "apiVersion": "karpenter.sh/v1",
+    "kind": "NodeClaim",
+    "metadata": {"name": "alone"},
+    "spec": {
+        "requirements": [TYPE],
+        "resources": {"requests": {"cpu": "1"}},
+        "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+    },
+}
+
+
+@pytest.mark.seeds(quick=25, soak=300)
+def test_a_death_after_any_message_makes_no_node_too_many_and_none_too_few(seed: int) -> None:
+    """Of replicas, a floor and a claim of no pool, while they grow, and then while they drift and shrink."""
+    with rehearsal_with() as rehearsal:
+        for manifests, expected, most in (
+            ((static(2), floor(1), LONE), 4, 4),
+            ((static(1, labels={"team": "b"}), floor(1), LONE), 3, 5),
+        ):
+            rehearsal.apply(text(*manifests))
+            die_after(rehearsal, 1 + seed * 7)
+            rehearsal.restart(after=5)
+            for _ in range(120):
+                rehearsal.run(5)
+                assert len(rehearsal.ec2.live()) <= most
+            assert len(in_use(rehearsal)) == len(rehearsal.ec2.live()) == expected
+        assert sorted(claim.pool for claim in rehearsal.claims()) == ["", "fixed", "floor"]
+
+
 # --- provisioning that is off
 
 
