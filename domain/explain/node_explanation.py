@@ -73,7 +73,8 @@ def _size(model: ClusterModel, view: NodeView) -> Iterator[Statement]:
     size = size_of(pool, static_capacity=model.objects.static_capacity) if pool is not None else None
     if pool is not None and size is not None:
         least = "is to have" if pool.static else "has at least"
-        says = f"Its pool {least} {size} nodes, whatever pods need"
+        nodes = "1 node" if size == 1 else f"{size} nodes"
+        says = f"Its pool {least} {nodes}, whatever pods need"
         stays = ": it is neither given back empty nor consolidated" if pool.static else ""
         yield Statement("future", f"{says}{stays}.")
 

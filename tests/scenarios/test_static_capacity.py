@@ -16,6 +16,7 @@ from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.fake.ec2.spells import Spell
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
+from treenail.domain.explain.node_explanation import explain_node
 from treenail.domain.model import labels
 from treenail.domain.model.events import ObjectRef
 
@@ -390,6 +391,28 @@ def test_a_floor_beside_replicas_is_refused() -> None:
     pool["metadata"]["annotations"] = {labels.MIN_NODES: "1"}
     with rehearsal_with() as rehearsal, pytest.raises(ManifestError, match="cannot stand beside"):
         rehearsal.apply(text(pool))
+
+
+# --- what is said of them
+
+
+@pytest.mark.parametrize(
+    ("pool", "says"),
+    [
+        (static(1), "Its pool is to have 1 node, whatever pods need: it is neither given back empty nor"),
+        (floor(1), "Its pool has at least 1 node, whatever pods need."),
+    ],
+)
+def test_a_node_is_explained_by_the_size_of_its_pool(pool: Manifest, says: str) -> None:
+    with rehearsal_with() as rehearsal:
+        rehearsal.apply(text(pool))
+        rehearsal.run("3m")
+        model = rehearsal.system.model
+        (view,) = model.objects.views()
+
+        told = [one.says for one in explain_node(model, view, rehearsal.world.now())]
+
+        assert any(one.startswith(says) for one in told), told
 
 
 # --- deaths
