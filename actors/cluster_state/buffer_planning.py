@@ -9,10 +9,11 @@ from typing import Final
 
 from treenail.actors.cluster_state.refused_pod_retries import RefusedPodRetries
 from treenail.domain.cluster.batch_window import PodBecamePending, PodLeft
+from treenail.domain.cluster.buffer_retreat import BufferRetreat
 from treenail.domain.cluster.buffer_standing import BuffersSeen, standings
 from treenail.domain.cluster.buffers import Resolution
 from treenail.domain.cluster.cluster import ClusterModel
-from treenail.domain.cluster.planning import PlanDecided, Snapshot
+from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, Snapshot
 from treenail.domain.cluster.promises import Promise
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.runtime import Ref, Timers
@@ -55,6 +56,7 @@ class BufferPlanning:
         self._refused: dict[str, tuple[Resolution, RefusedClass]] = {}
         # The decision whose nodes could not be bought last, by owner; "" where no node was to be.
         self._failed: dict[str, str] = {}
+        self._retreat = BufferRetreat(model)
         self._told = BuffersSeen(standings=())
 
     # --- decisions
@@ -66,7 +68,7 @@ class BufferPlanning:
             self._batcher.tell(PodLeft(uid=self._asked.pop(owner)))
         for owner in [owner for owner in (*self._refused, *self._failed) if owner not in short]:
             self._settle(owner)
-        if self._launching(now) is not None:
+        if self._launching(now) is not None or self._retreat.until(now) is not None:
             return
         for owner, number in short.items():
             refused = self._refused.get(owner)
@@ -114,13 +116,15 @@ class BufferPlanning:
         short = self._model.buffers.short() if self._model.buffers else {}
         if not short:
             return None
-        times = (*(self._launch_backoff.until(owner) for owner in short), self._launching(now))
+        untils = (self._launching(now), self._retreat.until(now))
+        times = (*(self._launch_backoff.until(owner) for owner in short), *untils)
         return min((at for at in times if at is not None and at > now), default=None)
 
     def instead_of(self, snapshot: Snapshot, now: datetime) -> Snapshot:
         """Return a snapshot without pods as one with places for buffers, which give way to no other then."""
         self._asked.clear()
-        owners = [owner for owner in self._model.buffers.short() if not self._held(owner, now)]
+        short = self._model.buffers.short() if self._retreat.until(now) is None else {}
+        owners = [owner for owner in short if not self._held(owner, now)]
         pods = self._model.buffers.offer(owners, now)
         self._lacked = {owner: self._model.buffers.lacking(owner) for owner in owners}
         if not pods:
@@ -142,13 +146,17 @@ class BufferPlanning:
                 del self._lacked[owner]
                 yield replace(like, uid=owner), group
 
-    def committed(self, now: datetime, chance: float) -> None:
-        """Take in that a plan was carried out: a buffer that got nothing by it waits longer."""
+    def committed(self, committed: PlanCommitted, now: datetime, chance: float) -> tuple[str, ...]:
+        """Take in that a plan was carried out: a buffer that got nothing by it waits longer.
+
+        Return the nodes whose places ended for pods that limits left no room for.
+        """
         lacked, self._lacked = self._lacked, {}
         for owner, number in lacked.items():
             if self._model.buffers.lacking(owner) >= number:
                 self._failed[owner] = ""
                 self._launch_backoff.note((owner,), now, chance)
+        return self._retreat.consider(committed.refused, now)
 
     # --- telling
 

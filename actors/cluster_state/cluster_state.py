@@ -416,7 +416,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._telemetry.record(span)
         chance = self._runtime.dice.uniform(0, 1)
         self._retries.note(committed, self._timers.monotonic(), chance)
-        self._buffers.committed(now, chance)
+        given_up = self._buffers.committed(committed, now, chance)
+        if given_up:
+            self.log("capacity buffers make room for pods within limits", nodes=len(given_up))
         if not decided.removed:
             self._recorder.measure(decided)
         self._state_recorder.decided(committed, now)

@@ -421,10 +421,9 @@ class ClusterModel:
             for pod in self.objects.pods_on(name):
                 self._upkeep.release(pod.uid, now)
         self._upkeep.check(name)
-        kept = self.promises.at_for_buffers(name)
-        if kept and view is not None and view.launched and self.capacity.existing_node(name) is None:
-            for promise in kept:  # nobody else is to go there either
-                self._upkeep.end(promise.pod)
+        kept = view is not None and view.launched and self.promises.at_for_buffers(name)
+        if kept and self.capacity.existing_node(name) is None:  # nobody else is to go there either
+            self.end_places_of_buffers(name)
         self._recorder.view(name)
 
     # --- decisions
@@ -434,6 +433,11 @@ class ClusterModel:
         self.marks.for_disruption[name] = None
         self._upkeep.end_at(name)
         self._recorder.view(name)
+
+    def end_places_of_buffers(self, name: str) -> None:
+        """End the places that buffers keep on a view."""
+        for promise in self.promises.at_for_buffers(name):
+            self._upkeep.end(promise.pod)
 
     def note_view(self, name: str) -> None:
         """Have a view told of again, as what is told of it depends on more than itself."""

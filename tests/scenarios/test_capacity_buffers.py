@@ -326,3 +326,30 @@ def test_a_node_with_nothing_but_places_goes_where_others_have_room_for_these() 
         assert len(rehearsal.nodes()) <= before
         # It comes to rest.
         assert len(rehearsal.history()) == after
+
+
+def test_nodes_with_nothing_but_places_make_room_within_the_limit_for_a_pod_that_fits_on_none() -> None:
+    with rehearsal_of(0, limits={"cpu": "16"}) as rehearsal:
+        rehearsal.apply(buffer(replicas=100))
+        rehearsal.run("3m")
+        assert places(rehearsal, "lacking") > 80
+
+        rehearsal.apply(
+            text(deployment("other", 1, node_selector={"node.kubernetes.io/instance-type": "m5.2xlarge"}))
+        )
+        rehearsal.run("8m")
+
+        assert rehearsal.running() == 1
+        assert [p.node_name != "" for p in rehearsal.pods()] == [True]
+
+
+def test_a_pod_that_no_limit_leaves_room_for_has_a_buffer_retreat_once_at_most() -> None:
+    with rehearsal_of(0, limits={"cpu": "16"}) as rehearsal:
+        rehearsal.apply(buffer(replicas=5))
+        rehearsal.run_until(lambda: has_its_places(rehearsal), within="3m")
+
+        rehearsal.apply(text(deployment("other", 1, cpu="15900m")))
+        rehearsal.run("4h")
+
+        assert has_its_places(rehearsal)
+        assert len(rehearsal.history()) <= 4
