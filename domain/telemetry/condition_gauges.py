@@ -64,7 +64,8 @@ def own_series(of: Conditioned) -> Iterator[Series]:
                 continue
             labels = {"name": of.name, **_at(one), **added}
             yield Series(metrics.count, 1, labels)
-            if one.since is not None:
+            well = metrics is OF_ALL and one.status is Status.TRUE and of.kind != NODE_CLAIM
+            if one.since is not None and not well:
                 yield Series(metrics.current_seconds, Since(one.since), labels)
         if of.deleting_since is not None:
             labels = {"name": of.name, **added}
@@ -92,13 +93,19 @@ def changed(before: Conditioned, after: Conditioned) -> Iterator[Noted]:
     """Yield what changed between two states of an object."""
     for one in after.conditions:
         was = condition_of(before.conditions, one.type)
-        if was is not None and was.status is one.status:
+        if (was is not None and was.status is one.status) or _only_joined(after, one, was):
             continue
         yield from _each(after, "transitions", _at(one))
         if was is not None and was.since is not None and one.since is not None:
             seconds = max(0.0, (one.since - was.since).total_seconds())
             labels = {"type": was.type, "status": was.status.value}
             yield from _each(after, "transition_seconds", labels, seconds)
+
+
+def _only_joined(of: Conditioned, now: Condition, was: Condition | None) -> bool:
+    """Return whether a kubelet said for the first time that its node lacks nothing, as every one does."""
+    first = was is None or was.status is Status.UNKNOWN
+    return of.kind == NODE and now.type != "Ready" and first and of.as_it_should(now)
 
 
 def ended(last: Conditioned, now: datetime) -> Iterator[Noted]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 
 from tests.scenarios.manifests import KEPT, deployment, node_class, node_pool, text
 from treenail.actors.system import SystemSettings
 from treenail.adapters.embed import Conditions, Rehearsal
+from treenail.domain.model.nodes import Condition, Status
 from treenail.domain.telemetry import metrics, state_metrics
+from treenail.domain.telemetry.condition_gauges import Conditioned, changed
 from treenail.domain.telemetry.condition_metrics import NODE, NODE_CLAIM, NODE_POOL, OF_ALL, OF_KIND
 from treenail.domain.telemetry.metric import Metric
 
@@ -229,6 +232,22 @@ def test_conditions_of_pools_and_node_classes_are_shown_with_their_names(running
     assert running.show(OF_KIND[NODE_POOL].count, **ready) == [1]
     assert running.show(OF_KIND["EC2NodeClass"].count, **ready) == [1]
     assert all(value > 60 for value in running.show(OF_KIND[NODE_POOL].current_seconds, **ready))
+
+
+def test_a_kubelet_that_says_it_lacks_nothing_is_no_transition_and_one_that_does_is() -> None:
+    def node(status: Status) -> Conditioned:
+        pressure = Condition("MemoryPressure", status, since=at)
+        return Conditioned(kind=NODE, name="n", conditions=(pressure,))
+
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    unknown, lacks, well = (node(status) for status in (Status.UNKNOWN, Status.TRUE, Status.FALSE))
+
+    assert list(changed(unknown, well)) == []
+    assert [one.metric for one in changed(well, lacks)] == [
+        OF_KIND[NODE].transitions,
+        OF_KIND[NODE].transition_seconds,
+    ]
+    assert list(changed(lacks, well)) != []
 
 
 def test_the_end_of_a_node_is_measured(running: Scene) -> None:
