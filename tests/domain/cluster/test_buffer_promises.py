@@ -24,7 +24,8 @@ def test_places_of_buffers_are_told_from_those_of_pods_until_the_last_of_them_en
     assert (book.buffers(), book.to_come(OWNER)) == ((OWNER,), 1)
 
     book.end("x")
-    assert book.buffers() == book.at_for_buffers("node") == ()
+    assert book.buffers() == ()
+    assert book.at_for_buffers("node") == ()
     assert [one.pod for one in book.at_for_pods("node")] == ["real"]
 
 
