@@ -13,8 +13,9 @@ from tests.conformance.steps.placement import nodes, noted, running
 from tests.scenarios.manifests import Manifest
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 
-ACTING: Final[dict[str, Any]] = {"consolidation": ConsolidationRules()}
-SPOT_TOO: Final[dict[str, Any]] = {"consolidation": ConsolidationRules(spot_to_spot=True)}
+# Karpenter asks no payback: any saving will do.
+ACTING: Final[dict[str, Any]] = {"consolidation": ConsolidationRules(payback=None)}
+SPOT_TOO: Final[dict[str, Any]] = {"consolidation": ConsolidationRules(payback=None, spot_to_spot=True)}
 ONE_TYPE: Final = (Size(name="default", pods=50),)
 TWO_SIZES: Final = (Size(name="small", cpu=2, gib=2), Size(name="large", cpu=16, gib=16, pods=50))
 SPOT_IN_Z1: Final = (("z1", "spot"),)
