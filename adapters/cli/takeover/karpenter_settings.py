@@ -17,11 +17,12 @@ from treenail.adapters.settings.unsupported_settings import ELECTION, FOLLOWED, 
 _SECTION: Final = "settings"
 _NAME: Final = "app.kubernetes.io/name"
 _VARIABLES: Final[Mapping[str, Variable]] = {one.name: one for one in VARIABLES}
-# The values of the chart for settings of Karpenter's; the others are settings.NAME in camel case.
+# The values of the chart for settings; the others are settings.NAME in camel case.
 _CHART_VALUES: Final = {
     "CLUSTER_CA_BUNDLE": "settings.clusterCABundle",
     "DISABLE_LEADER_ELECTION": "leaderElection.enabled",
     "DISABLE_WEBHOOK": "webhook.enabled",
+    "ENABLE_UI": "settings.enableUI",
     "HEALTH_PROBE_PORT": "controller.healthProbe.port",
     "ISOLATED_VPC": "settings.isolatedVPC",
     "KUBE_CLIENT_BURST": "settings.kubeClientBurst",
