@@ -63,5 +63,6 @@ def _takes_anything(plane: ControlPlane, definition: dict[str, Any]) -> bool:
         "metadata": {"name": "probe"},
         "spec": _WRONG,
     }
-    path = f"/apis/{version}/{spec['names']['plural']}?dryRun=All"
+    within = "/namespaces/default" if spec["scope"] == "Namespaced" else ""
+    path = f"/apis/{version}{within}/{spec['names']['plural']}?dryRun=All"
     return plane.request("POST", path, tried)[0] == 201

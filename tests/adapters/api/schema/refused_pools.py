@@ -345,9 +345,9 @@ REFUSED_POOLS: Final[dict[str, Refused]] = {
     ),
     "negative limit of a static pool": Refused(
         node_pool_tree(replicas=1, limits={"nodes": "-1"}),
-        "spec.limits[nodes]",
+        "spec.limits.nodes",
+        "should match",
         "must not be",
-        "",
     ),
     "weight of a static pool": Refused(
         node_pool_tree(replicas=1, weight=1),
