@@ -15,7 +15,7 @@ from rich.table import Table
 from treenail.adapters.api.manifests import Manifest
 from treenail.adapters.cli.manifest_files import manifests_of
 from treenail.adapters.cli.node_overhead_cost import NodeOverheadCost
-from treenail.adapters.cli.output_format import Output, OutputFormat, console_on, write_json
+from treenail.adapters.cli.output_format import Output, OutputFormat, console_on, warn, write_json
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.progress import Waiting
@@ -106,6 +106,10 @@ def compare(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     for side in (a, b):
         check(side)
     comparison = _compared(a, b, range(seed, seed + seeds))
+    neither = {one for o in comparison.a for one in o.skipped} & {
+        one for o in comparison.b for one in o.skipped
+    }
+    warn(f"--at: done on neither side, {one}" for one in sorted(neither))
     title = f"A: {names_of(file)}; B: {_named(others or [], with_setting or [])}"
     if report is not None:
         with_seeds = f"seeds {seed} to {seed + seeds - 1}" if seeds > 1 else f"seed {seed}"

@@ -93,7 +93,7 @@ class Comparison:
     def skipped(self) -> tuple[str, ...]:
         """Return the actions that could not be done on a side, each once."""
         said = [
-            f"{side}: {one}"
+            f"not done on {side}, {one}"
             for side, outcomes in (("A", self.a), ("B", self.b))
             for o in outcomes
             for one in o.skipped

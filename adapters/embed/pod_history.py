@@ -56,7 +56,8 @@ class Availability:
     """How many pods of a workload are ready, and how many it has had.
 
     `had` is as many as were ready at one time and are still wanted: what has yet to come up for the first
-    time is not missing. When most were missing, at `fewest_at`, `fewest` of `had_then` were ready.
+    time is not missing. When most were missing, at `fewest_at`, `fewest` of `had_then` were ready; where none
+    ever were, when it had most.
     """
 
     wanted: int
@@ -72,7 +73,8 @@ class Availability:
         self.wanted = self.wanted if wanted is None else wanted
         self.had = min(max(self.had, self.ready), self.wanted)
         missing, most = self.had - self.ready, self.had_then - self.fewest
-        if missing > most or (most <= 0 and missing >= most):
+        never = most <= 0 and missing >= most and self.had >= self.had_then
+        if missing > most or never:
             self.fewest, self.had_then, self.fewest_at = min(self.ready, self.had), self.had, at
 
 
@@ -90,12 +92,16 @@ _Key: TypeAlias = str
 
 @dataclass(slots=True)
 class PodHistory:
-    """What became of every pod but those of DaemonSets, heard from the cluster. `seconds` tells the time."""
+    """What became of every pod but those of DaemonSets, heard from the cluster. `seconds` tells the time.
+
+    `latest` is the pod of each workload that was made last, gone or not.
+    """
 
     cluster: FakeCluster
     seconds: Callable[[], float]
     records: dict[_Key, PodRecord] = field(default_factory=dict)
     workloads: dict[WorkloadName, Availability] = field(default_factory=dict)
+    latest: dict[WorkloadName, Pod] = field(default_factory=dict)
     counts: list[Count] = field(default_factory=list)
     _pending: int = 0
     _running: int = 0
@@ -180,6 +186,7 @@ class PodHistory:
             return None
         known = WorkloadName(kind, pod.namespace, name)
         self.workloads.setdefault(known, Availability(wanted=keeper.replicas))
+        self.latest[known] = pod
         return known
 
     def _keeper(self, kind: str, namespace: str, name: str) -> Deployment | ReplicaSet | StatefulSet | None:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from treenail.adapters.embed.history import NodeRecord
-from treenail.adapters.embed.pod_history import Availability, PodRecord, WorkloadName
+from treenail.adapters.embed.pod_history import Availability, WorkloadName
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.cluster.event_log import EventRecord
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pods import Phase, Pod
+from treenail.domain.model.taints import DISRUPTED
 
 HOURS_A_MONTH: Final = 730
 _EVICTED: Final = "Evicted"
@@ -188,10 +189,9 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
 
 def _lows(rehearsal: Rehearsal) -> Iterator[WorkloadLow]:
     budgets = rehearsal.cluster.objects(PodDisruptionBudget)
-    members = {r.workload: r for r in rehearsal.pod_history.records.values() if r.workload is not None}
-    pods = {(p.namespace, p.name): p for p in rehearsal.pods()}
     for name, low in sorted(rehearsal.pod_history.workloads.items()):
-        budget = _budget(budgets, members.get(name), pods)
+        pod = rehearsal.pod_history.latest.get(name)
+        budget = None if pod is None else next((b for b in budgets if b.selects(pod)), None)
         yield WorkloadLow(
             workload=name,
             fewest=low.fewest,
@@ -200,16 +200,6 @@ def _lows(rehearsal: Rehearsal) -> Iterator[WorkloadLow]:
             budget=budget.key if budget is not None else "",
             needs=_needs(budget, low) if budget is not None else None,
         )
-
-
-def _budget(
-    budgets: Iterable[PodDisruptionBudget],
-    member: PodRecord | None,
-    pods: dict[tuple[str, str], Pod],
-) -> PodDisruptionBudget | None:
-    """Return the budget of a workload's pods, told by one that is there still."""
-    pod = None if member is None else pods.get((member.namespace, member.name))
-    return None if pod is None else next((b for b in budgets if b.selects(pod)), None)
 
 
 def _needs(budget: PodDisruptionBudget, low: Availability) -> int:
@@ -260,7 +250,8 @@ def _blocked(rehearsal: Rehearsal, events: Sequence[EventRecord]) -> Iterator[Bl
             cordoned.setdefault(str(entry.fields["node"]), entry.at)
     for node in rehearsal.nodes():
         held = why.get(("", node.name))
-        if node.name in cordoned and held is not None:
+        leaves = node.unschedulable or DISRUPTED in node.taints or node.deleting_since is not None
+        if leaves and node.name in cordoned and held is not None:
             yield BlockedDrain(node.name, cordoned[node.name], held.event.message)
 
 

@@ -93,8 +93,19 @@ def test_a_setting_can_be_what_differs(dear: str) -> None:
 def test_what_only_one_side_can_do_is_skipped_on_the_other_and_said(dear: str, cheap: str) -> None:
     found = compared("-f", dear, "--with", cheap, "--for", "20m", "--at", "5m", "spot-interruption")
 
-    assert found["skipped"] == ["A: at 300 s spot-interruption: there is no spot node now"]
+    assert found["skipped"] == ["not done on A, at 300 s spot-interruption: there is no spot node now"]
     assert (found["a"]["evictions"], found["b"]["evictions"] > 0) == (0, True)
+
+
+def test_what_neither_side_can_do_is_warned_of(dear: str) -> None:
+    ran = treenail(
+        "compare",
+        *("-f", dear, "--with-setting", "PACKING=cheapest", "--for", "5m"),
+        *("--at", "3m", "spot-interruption=foo"),
+    )
+
+    what = "at 180 s spot-interruption=foo: there is no spot node foo"
+    assert ran.err == f"treenail: warning: --at: done on neither side, {what}\n"
 
 
 def test_a_report_has_both_sides(dear: str, cheap: str, tmp_path: Path) -> None:

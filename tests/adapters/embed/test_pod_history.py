@@ -56,7 +56,7 @@ def test_pods_that_are_wanted_no_more_are_not_missing() -> None:
     low.note(2, wanted=2)
     low.note(3, ready=-3)
 
-    assert (low.fewest, low.had_then) == (2, 2)
+    assert (low.fewest, low.had_then) == (5, 5)
 
 
 def test_a_rehearsal_counts_how_long_pods_waited_and_how_many_were_there() -> None:
@@ -104,6 +104,18 @@ def test_an_interruption_shows_as_missing_pods_beside_what_the_budget_wants() ->
     assert low.fewest == 0
     assert low.too_few
     assert 180 < low.at < 400
+
+
+def test_a_budget_counts_after_the_pods_it_was_about_are_gone() -> None:
+    rehearsal = running(BUDGET)
+    rehearsal.terminate_outside()
+    rehearsal.run("6m")
+    rehearsal.scale("web", 1)
+    rehearsal.run("1m")
+
+    [low] = summarize(rehearsal).workloads
+
+    assert (low.budget, low.needs, low.fewest) == ("default/web", 3, 0)
 
 
 def test_a_drain_that_a_budget_holds_is_named_with_the_budget() -> None:
