@@ -16,7 +16,7 @@ from tests.real.system.controller import eventually
 _PATH: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _ANYTHING: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 # Each of our definitions refuses one of them.
-_WRONG: Final = {"template": 5, "requirements": 5, "tags": 5, "nodeRegistrationDelay": 5}
+_WRONG: Final = {"template": 5, "requirements": 5, "tags": 5, "nodeRegistrationDelay": 5, "podTemplateRef": 5}
 
 
 @contextmanager
