@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 from treenail.adapters.api.manifests import Manifest, decode_all, read_manifests
-from treenail.adapters.cli.at_option import taken_apart
 from treenail.adapters.cli.output_format import warn
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.told_settings import told_by
@@ -133,15 +132,15 @@ def seconds_of(duration: str) -> float:
     return span.total_seconds()
 
 
-def actions_of(written: Sequence[str], seconds: float) -> tuple[Action, ...]:
-    """Read the actions, in the order of their times; what can be checked before the run is.
+def actions_of(written: Sequence[tuple[str, str]], seconds: float) -> tuple[Action, ...]:
+    """Read actions (time, what is done) in the order of their times; what can be checked before the run is.
 
     Raises:
         BadInputError: one cannot be read, or comes after the end.
         ManifestError: a file that is to be applied cannot be read.
     """
     try:
-        actions = [parse_action(*taken_apart(one)) for one in written]
+        actions = [parse_action(time, action) for time, action in written]
     except ValueError as error:
         raise BadInputError(f"--at: {error}") from None
     for action in actions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -30,7 +31,7 @@ def writable(path: Path | None) -> None:
         raise BadInputError(f"--report {path}: there is no folder {path.parent}")
 
 
-def names_of(files: list[str]) -> str:
+def names_of(files: Sequence[str]) -> str:
     """Return the names of the manifests' files, as a title has them."""
     return ", ".join(Path(f).name if f != "-" else "standard input" for f in files)
 

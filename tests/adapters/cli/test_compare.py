@@ -10,7 +10,7 @@ import pytest
 from tests.adapters.cli.command import treenail
 from tests.scenarios.manifests import Manifest, deployment, node_class, node_pool, text
 from treenail.adapters.api.documents import Manifest as Read
-from treenail.adapters.cli.compare import in_place_of
+from treenail.adapters.cli.rehearsal_options import in_place_of
 
 
 @pytest.fixture
