@@ -64,7 +64,7 @@ def read_manifests(paths: Sequence[Path | str]) -> tuple[Manifest, ...]:
     errors: list[ManifestError] = []
     for path in paths:
         try:
-            found += (manifest for file in _files(path) for manifest in _of_file(file))
+            found += (manifest for file in files_in(path) for manifest in _of_file(file))
         except ManifestError as error:
             errors.append(error)
     if errors:
@@ -72,7 +72,7 @@ def read_manifests(paths: Sequence[Path | str]) -> tuple[Manifest, ...]:
     return tuple(found)
 
 
-def _files(path: Path | str) -> tuple[Path | str, ...]:
+def files_in(path: Path | str) -> tuple[Path | str, ...]:
     """Return the manifests in a folder, by name, less those in folders below; another path is itself."""
     if str(path) == STDIN or not Path(path).is_dir():
         return (path,)

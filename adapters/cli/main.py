@@ -20,6 +20,7 @@ COMMANDS: Final = (
     "rehearse",
     "simulate",
     "compare",
+    "sweep",
     "plan",
     "catalogue",
     "convert",

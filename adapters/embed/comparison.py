@@ -44,12 +44,15 @@ def outcome_of(rehearsal: Rehearsal, seed: int) -> Outcome:
         hours=_hours(nodes, rehearsal.seconds),
         rates=rates(nodes),
         waiting=tuple((c.at, c.pending) for c in rehearsal.pod_history.counts),
-        skipped=tuple(
-            f"at {e.at:g} s {e.fields['action']}: {e.fields['why']}"
-            for e in rehearsal.timeline.entries
-            if e.event == "ActionSkipped"
-        ),
+        skipped=tuple(f"at {at:g} s {action}: {why}" for at, action, why in skipped_actions(rehearsal)),
     )
+
+
+def skipped_actions(rehearsal: Rehearsal) -> Iterator[tuple[float, str, str]]:
+    """Yield the time (s) of each action that could not be done, the action, and why."""
+    for entry in rehearsal.timeline.entries:
+        if entry.event == "ActionSkipped":
+            yield entry.at, str(entry.fields["action"]), str(entry.fields["why"])
 
 
 def _hours(nodes: Sequence[NodeRecord], now: float) -> dict[tuple[str, str], float]:
@@ -70,23 +73,11 @@ class Comparison:
     @property
     def cheaper(self) -> str:
         """The side that costs less over all seeds: "a", "b", or "" where they cost the same."""
-        a, b = _mean_cost(self.a), _mean_cost(self.b)
-        if abs(a - b) <= _EQUAL_WITHIN * max(a, b):
-            return ""
-        return "a" if a < b else "b"
+        return cheaper_of(_mean_cost(self.a), _mean_cost(self.b))
 
     def verdict(self) -> Iterator[str]:
         """Yield what matters in few lines: who is cheaper, what was bought instead, and who waits longer."""
-        costs = {"a": _mean_cost(self.a), "b": _mean_cost(self.b)}
-        if not self.cheaper:
-            yield f"A and B cost the same: {dollars(costs['a'])}"
-        else:
-            dearer = "b" if self.cheaper == "a" else "a"
-            less = 1 - costs[self.cheaper] / costs[dearer]
-            yield (
-                f"{self.cheaper.upper()} costs {less:.1%} less: {dollars(costs[self.cheaper])} "
-                f"against {dollars(costs[dearer])}"
-            )
+        yield cost_verdict(_mean_cost(self.a), _mean_cost(self.b))
         yield f"A ran {_bought(self.a)}; B ran {_bought(self.b)}"
         yield "; ".join(self._service())
 
@@ -112,6 +103,22 @@ class Comparison:
             said += f", {left} pods wait at the end" if left else ""
             said += f", {short} workloads below their budgets" if short else ""
             yield said
+
+
+def cheaper_of(a: float, b: float) -> str:
+    """Return which of two costs is less: "a", "b", or "" where they are within 0.05 %."""
+    if abs(a - b) <= _EQUAL_WITHIN * max(a, b):
+        return ""
+    return "a" if a < b else "b"
+
+
+def cost_verdict(a: float, b: float) -> str:
+    """Say which side costs less, and by how much. Both costs are means over all seeds, in $."""
+    cheaper = cheaper_of(a, b)
+    if not cheaper:
+        return f"A and B cost the same: {dollars(a)}"
+    less, more = sorted((a, b))
+    return f"{cheaper.upper()} costs {1 - less / more:.1%} less: {dollars(less)} against {dollars(more)}"
 
 
 def _mean_cost(outcomes: Sequence[Outcome]) -> float:

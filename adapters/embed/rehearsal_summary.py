@@ -113,7 +113,7 @@ def summarize(rehearsal: Rehearsal) -> RehearsalSummary:
     """Sum a rehearsal up as it stands."""
     nodes = rehearsal.history()
     now = rehearsal.seconds
-    waits = sorted(r.waited(now) for r in rehearsal.pod_history.records.values())
+    waits = sorted(round(r.waited(now), 3) for r in rehearsal.pod_history.records.values())
     events = rehearsal.cluster.events()
     return RehearsalSummary(
         seconds=now,
@@ -184,7 +184,7 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
     if not ordered:
         return None
     at = max(-(-len(ordered) * share // 1) - 1, 0)
-    return round(ordered[int(at)], 3)
+    return ordered[int(at)]
 
 
 def _lows(rehearsal: Rehearsal) -> Iterator[WorkloadLow]:
