@@ -108,11 +108,18 @@ class World:
         if not inbox.messages:
             self._waiting[chosen] = self._waiting[-1]
             self._waiting.pop()
-        inbox.actor.on_receive(delivery)
+        try:
+            inbox.actor.on_receive(delivery)
+        except Exception as error:  # noqa: BLE001
+            inbox.process.bury(inbox, error)
 
     def wake(self, inbox: _Inbox) -> None:
         """Note that `inbox` holds a message again."""
         self._waiting.append(inbox)
+
+    def drop(self, inbox: _Inbox) -> None:
+        """Let nothing wait in `inbox` any more."""
+        self._waiting = [one for one in self._waiting if one is not inbox]
 
     def forget(self, process: Process) -> None:
         """Drop what waits in the inboxes of a process that is no more."""
@@ -178,6 +185,16 @@ class Process:
         inbox.messages.append(delivery)
         if len(inbox.messages) == 1:
             self._world.wake(inbox)
+
+    def bury(self, inbox: _Inbox, error: Exception) -> None:
+        """Let an actor that raised be dead, with what waits for it, and report it, as on threads.
+
+        Whoever gets the report (`Runtime.failed`) may raise it: then it ends the run of the world.
+        """
+        self.end(inbox.actor.me)
+        inbox.messages.clear()
+        self._world.drop(inbox)
+        inbox.actor.on_failure(type(error), error, error.__traceback__)
 
     def end(self, ref: Ref[Any]) -> None:
         """Let an actor handle what waits, and nothing more."""

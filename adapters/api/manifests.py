@@ -8,6 +8,7 @@ from datetime import datetime
 
 from treenail.adapters.api.consistency import Entry, problems
 from treenail.adapters.api.core.pod_specs import PodSpecs
+from treenail.adapters.api.core.unknown_fields import check_names
 from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.api.documents import Manifest, parse_manifests, read_manifests
 from treenail.adapters.api.errors import FieldError, ManifestError, first_of
@@ -126,7 +127,9 @@ def to_manifest(thing: NodeClaim | Node | Pod | ClusterEvent) -> Tree:
 
 def _translated(manifest: Manifest, reading: Reading) -> Translation:
     try:
-        return kind_of(manifest.api_version, manifest.kind).read(manifest.content, reading)
+        kind = kind_of(manifest.api_version, manifest.kind)
+        check_names(manifest.api_version, manifest.kind, manifest.content)
+        return kind.read(manifest.content, reading)
     except FieldError as problem:
         raise _error(manifest, problem) from None
     except RecursionError:

@@ -14,9 +14,9 @@ from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.told_settings import told_by
 from treenail.adapters.controller.system_settings import system_settings
 from treenail.adapters.ec2.catalogue import Catalogue
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.embed.actions import Action, parse_action
 from treenail.adapters.embed.node_class_problems import check_node_classes
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
 from treenail.adapters.embed.told_settings import sizes_of
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterSettings
 from treenail.adapters.settings.settings import ProvisionFor, Settings

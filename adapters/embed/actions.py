@@ -8,7 +8,6 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.adapters.fake.ec2.capacity import ANY
 from treenail.adapters.fake.ec2.spells import Spell
 from treenail.domain.model.durations import parse_duration
 
@@ -62,12 +61,7 @@ def _kind_and_name(argument: str) -> tuple[str, str]:
 
 
 def _run_out(rehearsal: Rehearsal, argument: str) -> None:
-    instance_type, zone = _type_and_zone(argument)
-    if instance_type != ANY and rehearsal.catalogue.on_demand_price(instance_type) is None:
-        raise ValueError(f"there is no instance type {instance_type}")
-    if zone not in (ANY, *rehearsal.catalogue.zones):
-        raise ValueError(f"there is no zone {zone}: there are {', '.join(rehearsal.catalogue.zones)}")
-    rehearsal.run_out(instance_type, zone)
+    rehearsal.run_out(*_type_and_zone(argument))
 
 
 def _type_and_zone(argument: str) -> tuple[str, str]:

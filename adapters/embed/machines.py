@@ -99,16 +99,18 @@ class NodeMachines:
                 return known.node or known.claim or instance.id, instance.id
         raise ValueError(f"there is no {wanted} {node}" if node is not None else f"there is no {wanted} now")
 
-    def apply_broken(self, error: ManifestError) -> None:
-        """Put an object there that cannot be understood, as a cluster that does not validate would."""
+    def apply_broken(self, error: ManifestError) -> bool:
+        """Put an object there that cannot be understood, as a cluster that does not validate would.
+
+        Return False where it has no name, or is of a kind that no controller watches here.
+        """
         about = error.about
-        if about is None:
-            raise error
-        kind = _KINDS.get(about.kind)
-        if kind is None:
-            raise error
+        kind = None if about is None else _KINDS.get(about.kind)
+        if about is None or kind is None:
+            return False
         problem = f"{error.field}: {error.problem}" if error.field else error.problem
         self._cluster.apply_broken(kind, about.name, about, problem)
+        return True
 
 
 _KINDS = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
@@ -12,56 +11,38 @@ from typing import Final, Literal, Self
 
 from treenail.actors.runtime.base import Runtime
 from treenail.actors.runtime.world import Process, SeededDice, World
-from treenail.actors.system import Ports, System, SystemSettings
+from treenail.actors.system import Ports, System
 from treenail.adapters.api.manifests import Decoded, Manifest, decode_all, parse_manifests, read_manifests
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.ec2.catalogue import Catalogue as ShippedCatalogue
 from treenail.adapters.ec2.volume_costs import volume_cost
+from treenail.adapters.embed.arguments import one_of, seconds_of, spell_of
+from treenail.adapters.embed.conditions import Conditions
 from treenail.adapters.embed.history import NodeRecord, node_records
 from treenail.adapters.embed.implied import namespaces_of
 from treenail.adapters.embed.machines import NodeMachines
 from treenail.adapters.embed.pod_history import PodHistory
 from treenail.adapters.embed.priced_catalogue import PricedCatalogue
 from treenail.adapters.embed.timeline import Timeline
+from treenail.adapters.embed.waiting import main_reasons
 from treenail.adapters.fake.clock import MachineClock
-from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings, FakeCluster
-from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings, FakeEC2, Spell
+from treenail.adapters.fake.cluster import FakeCluster
+from treenail.adapters.fake.cluster.objects import check_kind
+from treenail.adapters.fake.ec2 import FakeEC2, Spell
 from treenail.adapters.fake.ec2.catalogue import Catalogue
 from treenail.adapters.fake.ec2.zonal_shifts import FakeZonalShifts
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.adapters.runtime.clock import SteadyClock
-from treenail.adapters.solver.inline import AdvisingSolver
-from treenail.domain.model.durations import parse_duration
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.nodes import READY, Condition, Node, NodeClaim, Status
 from treenail.domain.model.pods import Phase, Pod
-from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.model.zonal_shifts import ZonalShift
-from treenail.domain.ports import Solver
 from treenail.domain.termination.drain import InstanceTerminated
 
 # Between two looks at a condition: asking after every message would cost more than the messages.
 _GLANCE: Final = 0.25
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conditions:
-    """Under what conditions to rehearse. All faults are off by default, and prices are the public ones.
-
-    Zonal shifts are heeded with `zonal_shifts`.
-    """
-
-    system: SystemSettings = field(default_factory=lambda: SystemSettings(cluster_name="demo"))
-    cluster: ClusterSettings = field(default_factory=lambda: ClusterSettings(system_daemons=EKS_DAEMONS))
-    cluster_faults: ClusterFaults = field(default_factory=ClusterFaults)
-    ec2: EC2Settings = field(default_factory=EC2Settings)
-    ec2_faults: EC2Faults = field(default_factory=EC2Faults)
-    catalogue: Catalogue | None = None
-    prices: PriceOverrides = NO_OVERRIDES
-    zonal_shifts: bool = False
-    solver: Solver = field(default_factory=AdvisingSolver)
 
 
 class Rehearsal:
@@ -164,15 +145,22 @@ class Rehearsal:
         self.system.stop()
         self.ec2.forget_observations()
 
-    def restart(self, *, after: float = 0.0) -> None:
-        """Start the controller anew, `after` seconds from now."""
+    def restart(self, *, after: float | str = 0.0) -> None:
+        """Start the controller anew, so long after now.
+
+        Raises:
+            ValueError: it runs.
+        """
+        if self.process.alive:
+            raise ValueError("restart: the controller runs: crash() it first")
+        at = self.seconds + seconds_of("restart: after", after)
 
         def start() -> None:
             if not self.process.alive:
                 self.timeline.add("ControllerStarted", {})
                 self._start()
 
-        self.world.call_at(self.world.monotonic() + after, start)
+        self.world.call_at(at, start)
 
     # --- time
 
@@ -183,15 +171,16 @@ class Rehearsal:
 
     def run(self, duration: float | str) -> None:
         """Let `duration` pass ("5m", or seconds)."""
-        self.world.run(until=self.seconds + _span(duration))
+        self.world.run(until=self.seconds + seconds_of("run", duration))
 
     def run_until(self, condition: Callable[[], bool], *, within: float | str = "15m") -> None:
         """Let time pass until `condition` holds; it is looked at four times a virtual second.
 
         Raises:
-            AssertionError: it does not hold `within` that time; the message has a summary.
+            AssertionError: it does not hold `within` that time; the message has a summary, which says why
+                pods wait and drains are blocked.
         """
-        end = self.seconds + _span(within)
+        end = self.seconds + seconds_of("run_until: within", within)
         while not condition():
             if self.seconds >= end:
                 raise AssertionError(f"not so within {within}: {self.summary()}")
@@ -226,8 +215,10 @@ class Rehearsal:
         there = {one.name for one in (*self.cluster.objects(Namespace), *decoded.namespaces)}
         return tuple(one for one in namespaces_of(decoded) if one.name not in there)
 
-    def apply_file(self, path: str | Path) -> None:
-        """Apply a file as a cluster without our validation would: what is wrong is there, and set aside.
+    def apply_file(self, path: str | Path) -> Decoded:
+        """Apply a file as a cluster without our validation would: what is wrong is set aside.
+
+        What the controller watches is there, for it to find; the rest is only named in the timeline.
 
         Raises:
             ManifestError: the file cannot be read at all.
@@ -238,12 +229,16 @@ class Rehearsal:
         self.timeline.add("Applied", {"file": str(path)})
         self.cluster.apply(*self._new_namespaces(decoded), *decoded.objects())
         for error in decoded.set_aside:
-            self.machines.apply_broken(error)
+            if not self.machines.apply_broken(error):
+                problem = f"{error.field}: {error.problem}" if error.field else error.problem
+                self.timeline.add("ObjectSetAside", {"object": error.object, "problem": problem})
+        return decoded
 
     def scale(
         self, name: str, replicas: int, *, namespace: str = "default", kind: str = "Deployment"
     ) -> None:
         """Set the replicas of a workload."""
+        check_kind(kind)
         self.timeline.add("Scaled", {"name": name, "replicas": replicas})
         self.cluster.scale(name, replicas, namespace=namespace, kind=kind)
 
@@ -255,7 +250,13 @@ class Rehearsal:
         namespace: str = "default",
         cascade: Literal["background", "foreground"] = "background",
     ) -> None:
-        """Delete an object, as `kubectl delete` would."""
+        """Delete an object, as `kubectl delete` would.
+
+        Raises:
+            NotFoundError: it is not there.
+            ValueError: there is no such kind; the nearest is named.
+        """
+        check_kind(kind)
         self.timeline.add("Deleted", {"kind": kind, "name": name})
         self.cluster.delete(kind, name, namespace=namespace, cascade=cascade)
 
@@ -299,43 +300,56 @@ class Rehearsal:
         return name
 
     def run_out(self, instance_type: str, zone: str) -> None:
-        """Let EC2 have no more of a type in a zone; "*" is any."""
+        """Let EC2 have no more of a type in a zone; "*" is any.
+
+        Raises:
+            ValueError: there is no such type or zone; the nearest is named.
+        """
+        self.ec2.outside.check_pools(instance_type, zone)
         self.timeline.add("CapacityEnds", {"instanceType": instance_type, "zone": zone})
         self.ec2.outside.run_out(instance_type, zone)
 
     def shift_away(self, zone_id: str, duration: float | str) -> None:
         """Shift the cluster away from a zone, by its id ("use1-az2"), for so long."""
-        span = timedelta(seconds=_span(duration))
+        span = timedelta(seconds=seconds_of("shift_away", duration))
+        known = self.ec2.outside.zone_ids()
+        if known:
+            one_of("shift_away", zone_id, known)
         self.timeline.add("ZonalShift", {"zone": zone_id})
         self.zonal_shifts.begin(ZonalShift(zone_id, self.world.now() + span))
 
-    def ec2_under(self, spell: Spell, seconds: float) -> None:
+    def ec2_under(self, spell: Spell | str, duration: float | str) -> None:
         """Let something be wrong with all of EC2 for a while."""
-        self.timeline.add("SpellBegan", {"spell": spell.value, "seconds": seconds})
-        self.ec2.outside.begin(spell, seconds)
+        known, seconds = spell_of(spell), seconds_of("ec2_under", duration)
+        self.timeline.add("SpellBegan", {"spell": known.value, "seconds": seconds})
+        self.ec2.outside.begin(known, seconds)
 
     def delete_templates(self) -> None:
         """Delete the launch templates behind the controller's back."""
         self.timeline.add("TemplatesDeleted", {})
         self.ec2.outside.delete_templates()
 
-    def queue_gone(self, seconds: float) -> None:
+    def queue_gone(self, duration: float | str) -> None:
         """Delete the interruption queue with all that is in it, and make it anew after a while."""
+        seconds = seconds_of("queue_gone", duration)
         self.timeline.add("QueueGone", {"seconds": seconds})
         self.queue.go(seconds)
 
-    def api_server_away(self, seconds: float) -> None:
+    def api_server_away(self, duration: float | str) -> None:
         """Let the API server answer nothing for a while."""
+        seconds = seconds_of("api_server_away", duration)
         self.timeline.add("ApiServerAway", {"seconds": seconds})
         self.cluster.unavailable_until(self.seconds + seconds)
 
-    def step_clock(self, seconds: float) -> None:
-        """Set the clock of the machine that the controller runs on, back where `seconds` are negative."""
+    def step_clock(self, by: float | str) -> None:
+        """Set the clock of the machine that the controller runs on, back where that is negative."""
+        seconds = seconds_of("step_clock", by, back=True)
         self.timeline.add("ClockStepped", {"of": "controller", "seconds": seconds})
         self.machine_clock.step(seconds)
 
-    def step_cluster_clock(self, seconds: float) -> None:
-        """Set the clocks of the API server and the nodes, back where `seconds` are negative."""
+    def step_cluster_clock(self, by: float | str) -> None:
+        """Set the clocks of the API server and the nodes, back where that is negative."""
+        seconds = seconds_of("step_cluster_clock", by, back=True)
         self.timeline.add("ClockStepped", {"of": "cluster", "seconds": seconds})
         self.cluster.step_clock(seconds)
 
@@ -379,13 +393,14 @@ class Rehearsal:
         return [(str(one.attributes[attribute]), one.context.trace_id) for one in spans]
 
     def summary(self) -> str:
-        """Return a summary of the present state in one line."""
+        """Return a summary of the present state in one line, with why pods wait and drains are blocked."""
         pods = self.pods()
         pending = [p.key for p in pods if not p.node_name]
-        return (
+        counts = (
             f"at {self.seconds:.0f} s: {len(pods)} pods, {self.running()} running, pending {pending[:5]}, "
             f"{len(self.nodes())} nodes, {len(self.claims())} claims, {len(self.ec2.live())} instances"
         )
+        return "; ".join((counts, *main_reasons(self.cluster, self.pod_history, self.timeline)))
 
 
 class _Observer:
@@ -404,12 +419,3 @@ class _Observer:
 
 def _raise(error: BaseException) -> None:
     raise error
-
-
-def _span(duration: float | str) -> float:
-    if isinstance(duration, str):
-        span = parse_duration(duration)
-        if span is None:
-            raise ValueError(f"{duration!r} is not a duration, such as 90s or 5m")
-        return span.total_seconds()
-    return duration

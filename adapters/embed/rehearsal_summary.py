@@ -2,51 +2,25 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from treenail.adapters.embed.history import NodeRecord
 from treenail.adapters.embed.pod_history import Availability, WorkloadName
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.adapters.fake.cluster.event_log import EventRecord
+from treenail.adapters.embed.waiting import (
+    BlockedDrain,
+    WaitingGroup,
+    WaitingPod,
+    blocked_drains,
+    grouped,
+    waiting_pods,
+)
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
-from treenail.domain.model.pods import Phase, Pod
-from treenail.domain.model.taints import DISRUPTED
 
 HOURS_A_MONTH: Final = 730
 _EVICTED: Final = "Evicted"
-# Events that say why a pod waits; the latest counts.
-_WHY_WAITING: Final = ("FailedScheduling", "Nominated")
-_WHY_BLOCKED: Final = ("FailedDraining", "AwaitingVolumeDetachment")
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingPod:
-    """A pod that has no running container at the end; it waits since `since` (s) because of `reason`."""
-
-    key: str
-    since: float
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingGroup:
-    """Pods that wait for one reason, the first of them named; the longest waits since `since` (s)."""
-
-    pods: str
-    since: float
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class BlockedDrain:
-    """A node on its way out since `since` (s) that something holds."""
-
-    node: str
-    since: float
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +73,7 @@ class RehearsalSummary:
 
     def waiting_groups(self) -> tuple[WaitingGroup, ...]:
         """Return the pods that wait by their reason, the reason of most pods first."""
-        groups: defaultdict[str, list[WaitingPod]] = defaultdict(list)
-        for pod in self.waiting:
-            groups[pod.reason].append(pod)
-        most_first = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-        return tuple(
-            WaitingGroup(named([p.key for p in pods]), min(p.since for p in pods), reason)
-            for reason, pods in most_first
-        )
+        return grouped(self.waiting)
 
 
 def summarize(rehearsal: Rehearsal) -> RehearsalSummary:
@@ -128,8 +95,8 @@ def summarize(rehearsal: Rehearsal) -> RehearsalSummary:
         p99_wait=quantile(waits, 0.99),
         evictions=sum(e.count for e in events if e.event.reason == _EVICTED),
         workloads=tuple(_lows(rehearsal)),
-        waiting=tuple(_waiting(rehearsal, events)),
-        blocked=tuple(_blocked(rehearsal, events)),
+        waiting=tuple(waiting_pods(rehearsal.cluster, rehearsal.pod_history, rehearsal.timeline)),
+        blocked=tuple(blocked_drains(rehearsal.cluster, rehearsal.timeline)),
     )
 
 
@@ -161,11 +128,6 @@ def as_json(summary: RehearsalSummary) -> dict[str, object]:
         "pending": [{"pod": w.key, "since": w.since, "reason": w.reason} for w in summary.waiting],
         "blocked": [{"node": b.node, "since": b.since, "reason": b.reason} for b in summary.blocked],
     }
-
-
-def named(keys: Sequence[str]) -> str:
-    """Name the first of several pods, and say how many more there are."""
-    return keys[0] if len(keys) == 1 else f"{keys[0]} and {len(keys) - 1:,} more"
 
 
 def most_at_once(nodes: Iterable[NodeRecord]) -> int:
@@ -208,62 +170,3 @@ def _needs(budget: PodDisruptionBudget, low: Availability) -> int:
     if budget.min_available is not None:
         return budget.min_available.of(low.had_then)
     return low.had_then
-
-
-def _waiting(rehearsal: Rehearsal, events: Sequence[EventRecord]) -> Iterator[WaitingPod]:
-    why = _latest(events, "Pod", _WHY_WAITING)
-    failed = {
-        f"nodeclaim/{e.fields['nodeClaim']}": str(e.fields["why"])
-        for e in rehearsal.timeline.entries
-        if e.event == "ClaimFailed"
-    }
-    records = rehearsal.pod_history.records
-    for pod in rehearsal.pods():
-        if pod.phase is not Phase.PENDING or pod.deleting_since is not None:
-            continue
-        record = records.get(pod.uid)
-        since = record.created_at if record is not None else 0.0
-        yield WaitingPod(pod.key, since, _why_it_waits(pod, why.get((pod.namespace, pod.name)), failed))
-
-
-def _why_it_waits(pod: Pod, event: EventRecord | None, failed: Mapping[str, str]) -> str:
-    """Return why a pod has no running container. `failed` is why claims were given up, by their name."""
-    if pod.spec.scheduling_gates:
-        return f"its scheduling gates hold it: {', '.join(pod.spec.scheduling_gates)}"
-    if pod.node_name:
-        return f"it is bound to node {pod.node_name} and starts there"
-    if pod.spec.scheduler_name != "default-scheduler":
-        return f"scheduler {pod.spec.scheduler_name} is to place it, which does not run here"
-    if event is None:
-        return "nobody has said why"
-    message = event.event.message
-    # The node it should have come to may never have been launched.
-    place = message.rpartition(" ")[2]
-    return f"no node could be launched for it: {failed[place]}" if place in failed else message
-
-
-def _blocked(rehearsal: Rehearsal, events: Sequence[EventRecord]) -> Iterator[BlockedDrain]:
-    why = _latest(events, "Node", _WHY_BLOCKED)
-    cordoned: dict[str, float] = {}
-    for entry in rehearsal.timeline.entries:
-        if entry.event == "NodeCordoned":
-            cordoned.setdefault(str(entry.fields["node"]), entry.at)
-    for node in rehearsal.nodes():
-        held = why.get(("", node.name))
-        leaves = node.unschedulable or DISRUPTED in node.taints or node.deleting_since is not None
-        if leaves and node.name in cordoned and held is not None:
-            yield BlockedDrain(node.name, cordoned[node.name], held.event.message)
-
-
-def _latest(
-    events: Sequence[EventRecord], kind: str, reasons: Sequence[str]
-) -> dict[tuple[str, str], EventRecord]:
-    """Return the latest event of these reasons about each object of a kind, by (namespace, name)."""
-    latest: dict[tuple[str, str], EventRecord] = {}
-    for record in events:
-        about = record.event.about
-        if about.kind == kind and record.event.reason in reasons:
-            before = latest.get((about.namespace, about.name))
-            if before is None or record.last_at >= before.last_at:
-                latest[about.namespace, about.name] = record
-    return latest

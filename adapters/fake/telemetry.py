@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from threading import Lock
 from typing import Any, Final, TypeAlias
 
+from treenail.adapters.api.diagnosis import meant
 from treenail.domain.telemetry import span_trees
 from treenail.domain.telemetry.metric import MetricKind
 from treenail.domain.telemetry.metrics import BY_NAME
@@ -128,12 +129,18 @@ class RecordingTelemetry:
         return span_trees.orphans(self.spans())
 
     def counted(self, metric: str, /, **labels: str) -> float:
-        """Return the sum of a counter over all its series that have `labels`."""
+        """Return the sum of a counter over all its series that have `labels`.
+
+        Raises:
+            ValueError: no such counter or label is declared; the nearest is named. So for all that reads.
+        """
+        _check_asked((MetricKind.COUNTER,), metric, labels)
         with self._lock:
             return sum(v for series, v in self._counters.items() if _selected(series, metric, labels))
 
     def gauged(self, metric: str, /, **labels: str) -> float | None:
         """Return what a gauge was last set to, None where it never was. All its labels must be given."""
+        _check_asked((MetricKind.GAUGE,), metric, labels, all_of_them=True)
         with self._lock:
             return self._gauges.get(_key(metric, labels))
 
@@ -141,6 +148,7 @@ class RecordingTelemetry:
         self, metric: str, /, now: datetime | None = None, **labels: str
     ) -> tuple[tuple[dict[str, str], float], ...]:
         """Return the labels and values, at a time, of the series of a gauge that have `labels`."""
+        _check_asked((MetricKind.GAUGE, MetricKind.COUNTER), metric, labels)
         found: list[tuple[dict[str, str], float]] = []
         for one in (one for gauges in self._shown.values() for one in gauges()):
             if not one.declared:
@@ -150,7 +158,8 @@ class RecordingTelemetry:
         return tuple(found)
 
     def observed(self, metric: str, /, **labels: str) -> Observed:
-        """Return what a histogram saw over all its series that have `labels`."""
+        """Return what a histogram or a summary saw over all its series that have `labels`."""
+        _check_asked((MetricKind.HISTOGRAM, MetricKind.SUMMARY), metric, labels)
         together = Observed()
         with self._lock:
             for series, seen in self._histograms.items():
@@ -168,6 +177,24 @@ class RecordingTelemetry:
                 raise ValueError(f"no {kind.value} {metric} with labels {sorted(labels)} is declared")
             self._known.add((kind, series))
         return series
+
+
+def _check_asked(
+    kinds: tuple[MetricKind, ...], metric: str, labels: dict[str, str], *, all_of_them: bool = False
+) -> None:
+    """Refuse to look for what nobody could have written: it would be told as 0."""
+    declared = BY_NAME.get(metric)
+    if declared is None:
+        raise ValueError(f"no metric {metric} is declared{meant(metric, BY_NAME)}")
+    if declared.kind not in kinds:
+        raise ValueError(f"{metric} is a {declared.kind.value}, not a {kinds[0].value}")
+    for label in labels:
+        if label not in declared.labels:
+            there = f": it has {', '.join(declared.labels) or 'none'}"
+            raise ValueError(f"{metric} has no label {label}{meant(label, declared.labels) or there}")
+    missing = [label for label in declared.labels if label not in labels]
+    if all_of_them and missing:
+        raise ValueError(f"{metric} is read with all its labels: {', '.join(missing)} are missing")
 
 
 def _key(metric: str, labels: dict[str, str]) -> Series:

@@ -13,6 +13,7 @@ from tests.builders import START
 from tests.probes import Probe
 from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.actors.runtime.world import NotSettledError, Process, SeededDice, World
+from treenail.adapters.fake.telemetry import RecordingTelemetry
 from treenail.domain.model.errors import UnavailableError
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
 
@@ -342,3 +343,35 @@ def test_a_tap_sees_every_message_before_it_is_handled() -> None:
 
     assert seen.received == [("Parrot", Say("hello"))]
     assert heard.received == []
+
+
+class Glass(DomainActor[str]):
+    """Breaks at the word "break"; notes every other word."""
+
+    def __init__(self, runtime: Runtime, *, heard: Ref[str]) -> None:
+        super().__init__(runtime)
+        self._heard = heard
+
+    def handle(self, message: str) -> None:
+        if message == "break":
+            raise ZeroDivisionError(message)
+        self._heard.tell(message)
+
+
+def test_an_actor_that_raises_is_reported_and_hears_no_more_as_on_threads() -> None:
+    world, heard, failed = World(seed=1), Probe(), list[BaseException]()
+    process = Process(world, latency=lambda _: (0.0, 0.0))
+    dice = SeededDice(random.Random(1))
+    telemetry = RecordingTelemetry()
+    runtime = Runtime(timers=process, tasks=process, dice=dice, telemetry=telemetry, failed=failed.append)
+    glass, other = (process.host(Glass, runtime, heard=heard) for _ in range(2))
+
+    for word in ("before", "break", "after"):
+        glass.tell(word)
+    other.tell("other")
+    world.run(until=1)
+    glass.tell("late")
+    world.run(until=2)
+
+    assert sorted(heard.received) == ["before", "other"]
+    assert [str(error) for error in failed] == ["break"]

@@ -13,7 +13,7 @@ from tests.conformance.instance_types import SIX, OwnCatalogue, Size
 from tests.scenarios.manifests import Manifest, node_class, text
 from treenail.actors.system import SystemSettings
 from treenail.adapters.ec2.launch.template import Build, Template, template_of
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Settings
 from treenail.domain.model.fleets import FleetRequest, Instance

@@ -11,7 +11,7 @@ import pytest
 from tests.scenarios.manifests import Manifest, deployment, node_class, node_pool, text
 from tests.scenarios.watching import fleet_requests, told
 from treenail.actors.system import SystemSettings
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.fake.ec2.spells import Spell
 from treenail.domain.cluster.inventory import Inventory
 from treenail.domain.disruption.node_repair import EC2_POLICIES

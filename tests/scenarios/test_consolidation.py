@@ -8,7 +8,7 @@ import pytest
 
 from tests.scenarios.manifests import Manifest, deployment, node_class, node_pool, text
 from treenail.actors.system import SystemSettings
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 from treenail.domain.model.taints import DISRUPTED
 from treenail.domain.telemetry import metrics

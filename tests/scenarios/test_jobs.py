@@ -7,7 +7,7 @@ import pytest
 from tests.scenarios.manifests import Manifest, changed, deployment, node_class, node_pool, text
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.workloads import RUNS_FOR, Job
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain.model.pods import Phase
 

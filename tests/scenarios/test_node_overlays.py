@@ -7,7 +7,7 @@ from typing import Any
 from tests.scenarios.manifests import Manifest, deployment, need, node_class, node_overlay, node_pool, text
 from tests.scenarios.watching import fleet_requests
 from treenail.actors.system import SystemSettings
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 from treenail.domain.explain.node_explanation import explain_node

@@ -7,7 +7,7 @@ import pytest
 from tests.scenarios.manifests import Manifest, changed, deployment, node_class, node_pool, text
 from treenail.actors.system import SystemSettings
 from treenail.adapters.api.workloads import PriorityClass
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Settings
 

@@ -8,7 +8,7 @@ import pytest
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from tests.scenarios.watching import told
 from treenail.adapters.controller.failures import SPREAD, Failures
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.domain.telemetry import metrics
 
 

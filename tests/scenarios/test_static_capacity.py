@@ -13,7 +13,7 @@ from tests.scenarios.manifests import Manifest, deployment, node_class, node_poo
 from tests.scenarios.watching import told
 from treenail.actors.system import SystemSettings
 from treenail.adapters.api.errors import ManifestError
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.fake.ec2.spells import Spell
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 from treenail.domain.explain.node_explanation import explain_node

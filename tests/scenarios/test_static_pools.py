@@ -11,7 +11,7 @@ import pytest
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from tests.scenarios.watching import told
 from treenail.actors.system import SystemSettings
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.domain.cluster.cluster_facts import Kind
 from treenail.domain.disruption.node_repair import EC2_POLICIES
 from treenail.domain.interruption.notice_responses import InterruptionPolicy, Response

@@ -16,7 +16,7 @@ from tests.scenarios.manifests import (
 )
 from tests.scenarios.watching import expect_whole_traces, told
 from treenail.actors.system import SystemSettings
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.domain.model import labels
 from treenail.domain.model.pods import TopologySpread
 from treenail.domain.model.storage import PersistentVolume

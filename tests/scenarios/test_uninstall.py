@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.fake.ec2 import EC2Faults, Spell
 from treenail.domain.model.node_classes import NodeClass
 

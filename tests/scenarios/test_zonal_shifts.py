@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.scenarios.manifests import deployment, need, node_class, node_pool, text
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 
 ZONE, ZONE_ID = "us-east-1a", "use1-az2"
 ANYWHERE = node_pool(capacity_types=("on-demand",))

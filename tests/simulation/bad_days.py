@@ -6,7 +6,7 @@ import random
 from typing import Final
 
 from treenail.actors.system import SystemSettings
-from treenail.adapters.embed.rehearsal import Conditions
+from treenail.adapters.embed import Conditions
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults
 

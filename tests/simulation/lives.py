@@ -13,7 +13,7 @@ from typing import Final
 from tests.scenarios.manifests import Manifest, deployment, need, node_class, node_pool, text
 from tests.simulation.invariants import Invariants
 from tests.simulation.migration import old_node_class, provisioner
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import EKS_DAEMONS, Change, ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults
 from treenail.domain.model import labels

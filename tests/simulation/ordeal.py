@@ -12,7 +12,7 @@ from tests.simulation.judge import Judge
 from tests.simulation.storm import POOLS
 from tests.simulation.workloads import PLAIN, workloads
 from treenail.actors.system import SystemSettings
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults, Spell
 

@@ -13,7 +13,7 @@ from treenail.actors.runtime.base import NullRef, Runtime
 from treenail.actors.runtime.world import Process, SeededDice
 from treenail.actors.system import Ports, System
 from treenail.adapters.ec2.volume_costs import volume_cost
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.domain.leadership.news import LeaseHeld, LeaseLostError, LeaseNews
 from treenail.domain.leadership.tenure import Tenure
 from treenail.domain.model.errors import NotLeadingError

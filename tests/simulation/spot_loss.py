@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.scenarios.manifests import Manifest, deployment, node_class, node_pool, text
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import EKS_DAEMONS, Change, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Settings
 from treenail.domain.model import labels

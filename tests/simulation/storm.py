@@ -11,7 +11,7 @@ from typing import ClassVar
 from tests.simulation.invariants import Invariants
 from tests.simulation.workloads import PLAIN, draw_names, kind_of, workloads
 from treenail.actors.system import SystemSettings
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults
 from treenail.domain.telemetry import metrics

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from treenail.adapters.api.diagnosis import meant
 from treenail.adapters.api.workloads import (
     ApiObject,
     CronJob,
@@ -94,6 +95,7 @@ WATCHED: Final = (
     Kind.POD,
 )
 _SYNONYMS: Final = {"provisioner": "NodePool", "machine": "NodeClaim", **{k.lower(): k for k in KINDS}}
+_OF_NODE_CLASSES: Final = ("AWSNodeTemplate", "EC2NodeClass", "KWOKNodeClass", "NodeClass")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,18 @@ def address(kind: str, name: str, namespace: str = "default") -> Address:
     if known is None:
         return "NodeClass", f"{kind}/{name}"
     return known, f"{namespace or 'default'}/{name}" if known in NAMESPACED else name
+
+
+def check_kind(kind: str) -> None:
+    """Check that there is a kind of this name, in any case.
+
+    Raises:
+        ValueError: there is none; the nearest is named.
+    """
+    known = {*KINDS, *_OF_NODE_CLASSES, "Machine", "Provisioner"}
+    if kind.lower() not in {one.lower() for one in known}:
+        there = f": there are {', '.join(sorted(known))}"
+        raise ValueError(f"there is no kind {kind!r}{meant(kind, known) or there}")
 
 
 def spoken(of: Address) -> str:

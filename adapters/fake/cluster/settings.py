@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from treenail.adapters.fake.limits import check_faults, check_spans
 from treenail.adapters.fake.luck import Span
 from treenail.domain.cluster.cluster_facts import DaemonSet
 
@@ -49,6 +50,9 @@ class ClusterSettings:
     tells_buffers: bool = False
     system_daemons: tuple[DaemonSet, ...] = ()
 
+    def __post_init__(self) -> None:
+        check_spans(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFaults:
@@ -60,6 +64,9 @@ class ClusterFaults:
     until a full list a while later. `watch_delay_seconds`: changes are told up to that much later, in
     any order but that of one object's. `pods_refused`: a webhook refuses a pod that a workload makes;
     `pod_quota` is how many pods a namespace may have, None where it may have any number.
+
+    Raises:
+        ValueError: one of them cannot be.
     """
 
     conflict: float = 0.0
@@ -70,3 +77,6 @@ class ClusterFaults:
     watch_delay_seconds: float = 0.0
     pods_refused: float = 0.0
     pod_quota: int | None = None
+
+    def __post_init__(self) -> None:
+        check_faults(self, counts=("pod_quota",))

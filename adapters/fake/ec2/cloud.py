@@ -10,6 +10,7 @@ from datetime import datetime
 from math import fsum
 from typing import TypeAlias
 
+from treenail.adapters.fake.ec2.capacity import ANY
 from treenail.adapters.fake.ec2.catalogue import Catalogue
 from treenail.adapters.fake.ec2.fleets import Fleets
 from treenail.adapters.fake.ec2.health import Health
@@ -360,6 +361,7 @@ class FakeEC2:
 
     def set_memory(self, instance_type: str, memory: int) -> None:
         """Let nodes of a type that boot from now on have so many bytes, whatever the catalogue says."""
+        self.outside.check_pools(instance_type, ANY)
         self._sizes.set_memory(instance_type, memory)
 
     def set_shortfalls(self, *shortfalls: Shortfall) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+from treenail.adapters.api.diagnosis import meant
 from treenail.adapters.fake.ec2.capacity import ANY, Pool
 from treenail.adapters.fake.ec2.fleets import Fleets
 from treenail.adapters.fake.ec2.launch_templates import LaunchTemplates
@@ -10,7 +13,10 @@ from treenail.adapters.fake.ec2.spells import Spell
 from treenail.adapters.fake.ec2.troubles import Troubles
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.launch.trial_launch import Forbidden
+from treenail.domain.model import labels
 from treenail.domain.model.fleets import FleetRequest, Instance
+
+_CAPACITY_TYPES: Final = (labels.ON_DEMAND, labels.RESERVED, labels.SPOT)
 
 
 class OutsideEvents:
@@ -37,15 +43,38 @@ class OutsideEvents:
 
         `until` is a monotonic second; None is for good, or until `restock`.
         """
+        self.check_pools(instance_type, zone, capacity_type)
         self._region.pools.run_out(Pool(capacity_type or ANY, instance_type, zone), until)
 
     def limit(self, instance_type: str, zone: str, capacity_type: str | None = None, *, most: int) -> None:
         """Allow at most `most` instances at a time in each of these pools."""
+        self.check_pools(instance_type, zone, capacity_type)
         self._region.pools.limit(Pool(capacity_type or ANY, instance_type, zone), most)
 
     def restock(self, instance_type: str = ANY, zone: str = ANY, capacity_type: str | None = None) -> None:
         """End the shortages and limits of these pools."""
+        self.check_pools(instance_type, zone, capacity_type)
         self._region.pools.restock(Pool(capacity_type or ANY, instance_type, zone))
+
+    def check_pools(self, instance_type: str, zone: str, capacity_type: str | None = None) -> None:
+        """Check that pools of this type ("*" is any), zone ("*") and capacity type (None) are sold.
+
+        Raises:
+            ValueError: there is no such type, zone or capacity type; the nearest is named.
+        """
+        shop = self._region.shop
+        if instance_type != ANY and not shop.knows(instance_type):
+            raise ValueError(f"there is no instance type {instance_type}{meant(instance_type, shop.names())}")
+        if zone not in (ANY, *shop.zones):
+            there = f": there are {', '.join(shop.zones)}"
+            raise ValueError(f"there is no zone {zone}{meant(zone, shop.zones) or there}")
+        if capacity_type not in (None, ANY, *_CAPACITY_TYPES):
+            known = ", ".join(_CAPACITY_TYPES)
+            raise ValueError(f"there is no capacity type {capacity_type}: there are {known}")
+
+    def zone_ids(self) -> tuple[str, ...]:
+        """Return the ids of the region's zones, sorted; none where its catalogue has none."""
+        return self._region.shop.zone_ids()
 
     def set_spot_price(self, instance_type: str, zone: str, price: float | None) -> None:
         """Let spot cost `price` from now on, in $/h; with None again what it would by itself.

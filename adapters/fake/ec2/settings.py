@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from treenail.adapters.fake.limits import check_faults, check_spans
 from treenail.adapters.fake.luck import Span
 
 
@@ -35,6 +36,9 @@ class EC2Settings:
     state_notices: bool = True
     account: str = "123456789012"
 
+    def __post_init__(self) -> None:
+        check_spans(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EC2Faults:
@@ -46,6 +50,9 @@ class EC2Faults:
     `invisible`: an instance stays out of listings for `invisible_seconds`. `never_joins`: its kubelet
     never comes up. `shortage`: a launch finds a pool it would have taken from run out, which lasts
     `shortage_seconds`. `spot_interruption` is no probability but a rate, per spot instance and hour.
+
+    Raises:
+        ValueError: one of them cannot be.
     """
 
     answer_lost: float = 0.0
@@ -60,3 +67,6 @@ class EC2Faults:
     shortage: float = 0.0
     shortage_seconds: Span = (30.0, 600.0)
     spot_interruption: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_faults(self, rates=("spot_interruption",))

@@ -18,7 +18,7 @@ from treenail.domain.model import labels
 from treenail.domain.model.capacity_reservations import Count, with_reserved
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
 from treenail.domain.model.observed_capacity import ObservedCapacity
 from treenail.domain.model.placement_groups import in_group
 from treenail.domain.model.resources import MEMORY, Resources
@@ -96,6 +96,24 @@ class Shop:
     def knows(self, instance_type: str) -> bool:
         """Return whether there is an instance type of this name at all."""
         return self._catalogue.on_demand_price(instance_type) is not None
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """The zones of the region, sorted."""
+        return self._catalogue.zones
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all instance types, sorted. Resolves the catalogue: for errors."""
+        return tuple(one.name for one in self._any_types())
+
+    def zone_ids(self) -> tuple[str, ...]:
+        """Return the ids of the zones in which anything is sold, sorted; none where they are not known."""
+        found = {offering.zone_id for one in self._any_types() for offering in one.offerings}
+        return tuple(sorted(found - {""}))
+
+    def _any_types(self) -> tuple[InstanceType, ...]:
+        nobody = NodeClass(ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "any"))
+        return self._catalogue.instance_types(nobody, Kubelet())
 
     def assortment(self, node_class: NodeClass, kubelet: Kubelet) -> Assortment:
         """Return what a node class can launch, with the prices of now.

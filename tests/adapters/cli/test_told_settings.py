@@ -8,7 +8,7 @@ import pytest
 from tests.adapters.cli.command import INFLATE, treenail
 from tests.scenarios.watching import fleet_requests
 from treenail.actors.system import SystemSettings
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 
 MAP = """
 apiVersion: v1

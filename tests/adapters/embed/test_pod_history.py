@@ -5,7 +5,8 @@ import pytest
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from treenail.adapters.embed.pod_history import Availability, WorkloadName
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.adapters.embed.rehearsal_summary import most_at_once, named, quantile, summarize
+from treenail.adapters.embed.rehearsal_summary import most_at_once, quantile, summarize
+from treenail.adapters.embed.waiting import named
 
 WEB = WorkloadName("Deployment", "default", "web")
 BUDGET = """

@@ -13,7 +13,7 @@ from tests.scenarios.manifests import Manifest, node_pool
 from tests.simulation.consolidation.karpenters_rule import KarpentersRule
 from tests.simulation.consolidation.move_watch import MoveWatch, hourly_price
 from treenail.actors.system import SystemSettings
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules

@@ -1,0 +1,31 @@
+"""The conditions of a rehearsal: settings, faults, prices, and parts of one's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from treenail.actors.system import SystemSettings
+from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
+from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings
+from treenail.adapters.fake.ec2.catalogue import Catalogue
+from treenail.adapters.solver.inline import AdvisingSolver
+from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
+from treenail.domain.ports import Solver
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """Under what conditions to rehearse. All faults are off by default, and prices are the public ones.
+
+    Zonal shifts are heeded with `zonal_shifts`.
+    """
+
+    system: SystemSettings = field(default_factory=lambda: SystemSettings(cluster_name="demo"))
+    cluster: ClusterSettings = field(default_factory=lambda: ClusterSettings(system_daemons=EKS_DAEMONS))
+    cluster_faults: ClusterFaults = field(default_factory=ClusterFaults)
+    ec2: EC2Settings = field(default_factory=EC2Settings)
+    ec2_faults: EC2Faults = field(default_factory=EC2Faults)
+    catalogue: Catalogue | None = None
+    prices: PriceOverrides = NO_OVERRIDES
+    zonal_shifts: bool = False
+    solver: Solver = field(default_factory=AdvisingSolver)

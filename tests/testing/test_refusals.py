@@ -1,0 +1,158 @@
+"""Misspellings and impossible values: each is refused, with what was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.scenarios.manifests import changed, deployment, node_class, node_pool, text
+from treenail.adapters.api.manifests import ManifestError
+from treenail.adapters.embed import Rehearsal
+from treenail.adapters.fake.cluster import ClusterFaults, ClusterSettings
+from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings
+
+Case = tuple[Callable[[Rehearsal], object], str]
+CASES: Final[dict[str, Case]] = {
+    "a type": (lambda r: r.run_out("c5.lrage", "*"), "did you mean c5.large?"),
+    "a zone": (lambda r: r.run_out("*", "us-eats-1a"), "did you mean us-east-1a?"),
+    "a type and zone in the wrong order": (lambda r: r.run_out("us-east-1a", "c5.large"), "no instance type"),
+    "a capacity type": (lambda r: r.ec2.outside.run_out("*", "*", "sopt"), "on-demand, reserved, spot"),
+    "a type to limit": (lambda r: r.ec2.outside.limit("m5.lrage", "*", most=1), "did you mean m5.large?"),
+    "a type to restock": (lambda r: r.ec2.outside.restock("m5.lrage"), "did you mean m5.large?"),
+    "a type's memory": (lambda r: r.ec2.set_memory("m5.lrage", 2**30), "did you mean m5.large?"),
+    "a zone id": (lambda r: r.shift_away("use1-az22", "1h"), "did you mean use1-az2?"),
+    "time back": (lambda r: r.run(-5), "-5 is negative"),
+    "time back in text": (lambda r: r.run("-5s"), "'-5s' is negative"),
+    "no time": (lambda r: r.run(float("nan")), "nan is not a number of seconds"),
+    "endless time": (lambda r: r.run(float("inf")), "inf is not a number of seconds"),
+    "a duration": (lambda r: r.run("5min"), "'5min' is not a duration, such as 90s or 5m"),
+    "no duration": (lambda r: r.run(""), "'' is not a duration"),
+    "a deadline": (lambda r: r.run_until(lambda: True, within="soon"), "within: 'soon' is not a duration"),
+    "a late start in the past": (lambda r: r.restart(after=-1), "restart: "),
+    "a restart without a crash": (lambda r: r.restart(), "the controller runs: crash() it first"),
+    "a spell": (lambda r: r.ec2_under("throtled", "1m"), "did you mean throttled?"),
+    "a spell's length": (lambda r: r.ec2_under("slow", -1), "-1 is negative"),
+    "an outage": (lambda r: r.api_server_away("-1m"), "'-1m' is negative"),
+    "a queue's outage": (lambda r: r.queue_gone(float("nan")), "nan is not a number"),
+    "a clock": (lambda r: r.step_clock("1hour"), "'1hour' is not a duration"),
+    "a cluster's clock": (lambda r: r.step_cluster_clock(float("inf")), "inf is not a number"),
+    "a kind to delete": (
+        lambda r: r.delete("Deploymnt", "web"),
+        "'Deploymnt'; did you mean Deployment?",
+    ),
+    "a node class's kind": (lambda r: r.delete("EC2NodeClas", "default"), "did you mean EC2NodeClass?"),
+    "a kind to scale": (lambda r: r.scale("web", 1, kind="StatefulSets"), "did you mean StatefulSet?"),
+    "a node to interrupt": (lambda r: r.interrupt("ip-1"), "there is no spot node ip-1"),
+    "a probability above 1": (lambda _: EC2Faults(shortage=5), "shortage: 5 is no probability"),
+    "a probability below 0": (lambda _: ClusterFaults(conflict=-0.1), "conflict: -0.1 is no probability"),
+    "no probability": (lambda _: EC2Faults(slow=float("nan")), "slow: nan is no number"),
+    "a percentage": (lambda _: ClusterFaults(unavailable=50), "unavailable: 50 is no probability"),
+    "text for a probability": (lambda _: EC2Faults(slow="0.5"), "slow: '0.5' is no number"),  # type: ignore[arg-type]
+    "a rate": (lambda _: EC2Faults(spot_interruption=-1), "spot_interruption: -1 must not be negative"),
+    "a span": (lambda _: EC2Faults(slow_seconds=(30, 5)), "has the larger number first"),
+    "a quota": (lambda _: ClusterFaults(pod_quota=-1), "pod_quota: -1 is no count"),
+    "how long a boot lasts": (lambda _: EC2Settings(boot=(-20, 40)), "boot: (-20, 40) must not be negative"),
+    "a latency": (lambda _: ClusterSettings(latency=(0.2, 0.1)), "latency: (0.2, 0.1) has the larger"),
+    "a metric": (
+        lambda r: r.telemetry.counted("karpenter_nodeclaims_craeted_total"),
+        "is declared; did you mean karpenter_nodeclaims_created_total?",
+    ),
+    "a label": (
+        lambda r: r.telemetry.counted("karpenter_nodeclaims_created_total", nodpool="x"),
+        "has no label nodpool; did you mean nodepool?",
+    ),
+    "a histogram as a counter": (
+        lambda r: r.telemetry.counted("karpenter_pods_startup_duration_seconds"),
+        "not a counter",
+    ),
+    "a counter as a histogram": (
+        lambda r: r.telemetry.observed("karpenter_nodeclaims_created_total"),
+        "is a counter, not a histogram",
+    ),
+    "a gauge": (lambda r: r.telemetry.gauged("typo"), "no metric typo is declared"),
+    "a shown gauge": (
+        lambda r: r.telemetry.shown("karpenter_nodes_alocatable"),
+        "did you mean karpenter_nodes_allocatable?",
+    ),
+    "replicas": (
+        lambda r: r.apply(text(changed(deployment(), "spec.replcas", 3))),
+        'spec.replcas: "replcas" is not a known field; did you mean replicas?',
+    ),
+    "tolerations": (
+        lambda r: r.apply(text(changed(deployment(), "spec.template.spec.toleratons", []))),
+        "did you mean tolerations?",
+    ),
+    "a field of a pool": (
+        lambda r: r.apply(text(node_class(), changed(node_pool(), "spec.weigth", 1))),
+        "did you mean weight?",
+    ),
+    "a kind to apply": (
+        lambda r: r.apply(text({**deployment(), "kind": "Deploymnt"})),
+        '"Deploymnt" is not known; did you mean Deployment?',
+    ),
+    "a file to apply": (lambda r: r.apply(Path("no-such.yaml")), "no-such.yaml: there is no such file"),
+}
+
+
+@pytest.fixture
+def rehearsal() -> Iterator[Rehearsal]:
+    with Rehearsal(seed=1) as rehearsal:
+        yield rehearsal
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_what_cannot_be_meant_is_refused_with_what_was(rehearsal: Rehearsal, case: Case) -> None:
+    call, says = case
+
+    with pytest.raises((ValueError, ManifestError)) as caught:
+        call(rehearsal)
+
+    assert says in str(caught.value)
+
+
+def test_there_are_more_than_forty() -> None:
+    assert len(CASES) >= 40
+
+
+def test_durations_are_taken_as_text_and_as_seconds_everywhere() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.ec2_under("slow", "90s")
+        rehearsal.queue_gone("1m")
+        rehearsal.api_server_away("30s")
+        rehearsal.step_clock("-1h")
+        rehearsal.step_cluster_clock("5s")
+        rehearsal.crash()
+        rehearsal.restart(after="20s")
+        rehearsal.run(90)
+
+        told = {entry.event: entry for entry in rehearsal.timeline.entries}
+        assert told["SpellBegan"].fields == {"spell": "slow", "seconds": 90.0}
+        assert told["ControllerStarted"].at == 20
+
+
+def test_what_apply_file_does_not_know_is_set_aside_and_the_rest_applied(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.yaml"
+    wrong: tuple[dict[str, Any], ...] = (
+        {**deployment("typo"), "kind": "Deploymnt"},
+        changed(deployment("wrong"), "spec.replcas", 3),
+    )
+    path.write_text(text(node_class(), node_pool(), *wrong, deployment("web", 2)))
+    with Rehearsal(seed=1) as rehearsal:
+        decoded = rehearsal.apply_file(path)
+        rehearsal.run_until(lambda: rehearsal.running() == 2)
+
+        aside = [e.fields["object"] for e in rehearsal.timeline.entries if e.event == "ObjectSetAside"]
+        assert aside == ["Deploymnt typo", "Deployment wrong"]
+        assert [error.object for error in decoded.set_aside] == aside
+
+
+def test_why_pods_wait_stands_in_the_error_of_run_until() -> None:
+    narrow = changed(deployment("web", 2), "spec.template.spec.nodeSelector", {"disk": "ssd"})
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(text(node_class(), node_pool(), narrow))
+
+        with pytest.raises(AssertionError, match=r"default/web-\S+ and 1 more: .*disk"):
+            rehearsal.run_until(lambda: rehearsal.running() == 2, within="2m")
