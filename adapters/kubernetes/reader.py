@@ -17,7 +17,7 @@ from treenail.adapters.kubernetes.errors import ExpiredError, ForbiddenError
 from treenail.adapters.kubernetes.fact_publisher import FactPublisher
 from treenail.adapters.kubernetes.items import items_of
 from treenail.adapters.kubernetes.pace import Pace
-from treenail.adapters.kubernetes.relister import Relister
+from treenail.adapters.kubernetes.periodic_relister import PeriodicRelister
 from treenail.adapters.kubernetes.resource_store import ResourceStore, WatchedResource
 from treenail.adapters.kubernetes.resources import (
     CAPACITY_BUFFER,
@@ -49,7 +49,7 @@ class _Watch:
     """What runs to know all there is, whether anybody is told or not."""
 
     store: WatchStore
-    relister: Relister
+    relister: PeriodicRelister
     watchers: tuple[Watcher, ...]
     threads: tuple[threading.Thread, ...]
 
@@ -154,7 +154,7 @@ class KubernetesReader:
         store = WatchStore(self._watched)
         watched = self._watched
         reading = Reading(templates=CAPACITY_BUFFER in watched, for_pods_only=JOB not in watched)
-        relister = Relister()
+        relister = PeriodicRelister()
         watchers: list[Watcher] = []
 
         def answered() -> None:
@@ -177,7 +177,11 @@ class KubernetesReader:
         self._drain = thread
 
     def _watcher(
-        self, resource: Resource, kept: ResourceStore, relister: Relister, answered: Callable[[], None]
+        self,
+        resource: Resource,
+        kept: ResourceStore,
+        relister: PeriodicRelister,
+        answered: Callable[[], None],
     ) -> Watcher:
         return Watcher(
             resource,
@@ -200,7 +204,7 @@ class KubernetesReader:
             kept=kept,
             dispensable=True,
             # It is not kept for long enough.
-            relister=Relister(),
+            relister=PeriodicRelister(),
             pace=replace(self._pace, watch=(self._pace.linger / 2, self._pace.linger)),
             uniform=self._uniform,
             log=self._log,

@@ -17,7 +17,7 @@ from treenail.adapters.kubernetes.errors import (
 )
 from treenail.adapters.kubernetes.lister import Attended, Lister
 from treenail.adapters.kubernetes.pace import Pace
-from treenail.adapters.kubernetes.relister import Relister
+from treenail.adapters.kubernetes.periodic_relister import PeriodicRelister
 from treenail.adapters.kubernetes.resource_store import ResourceStore
 from treenail.adapters.kubernetes.resources import Resource
 from treenail.adapters.kubernetes.stream import Stream
@@ -46,7 +46,7 @@ class Watcher:
         connection: Connection,
         kept: ResourceStore,
         dispensable: bool,
-        relister: Relister,
+        relister: PeriodicRelister,
         pace: Pace,
         uniform: Callable[[float, float], float],
         log: Log,

@@ -13,8 +13,8 @@ from treenail.adapters.cli.takeover.definitions import definitions
 from treenail.adapters.cli.takeover.estate import of_cluster, of_files
 from treenail.adapters.cli.takeover.findings import print_findings
 from treenail.adapters.cli.takeover.karpenter_settings import settings_of
-from treenail.adapters.cli.takeover.leaders import leaders, webhooks
 from treenail.adapters.cli.takeover.objects import objects
+from treenail.adapters.cli.takeover.running_karpenter import leaders, webhooks
 
 
 def check(

@@ -20,7 +20,8 @@ from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.planned.outcome import Outcome, plan_of
 from treenail.domain.packing.planned.planned_nodes import PlannedNode, cost_of, placed_in
 from treenail.domain.packing.planned.pod_groups import PodGroup
-from treenail.domain.packing.pods.classes import PodClass, largest_first
+from treenail.domain.packing.pods.classes import PodClass
+from treenail.domain.packing.pods.decreasing_order import largest_first
 from treenail.domain.packing.pods.relaxation import Relaxation
 from treenail.domain.packing.refusal_reasons import Refusal
 from treenail.domain.packing.refusals.refusals import Refusals

@@ -15,10 +15,10 @@ from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.taints import untolerated
 from treenail.domain.packing.arrays.arrays import Bools, Floats, Indices, holds, maximal_rows, unequalled
 from treenail.domain.packing.arrays.lazy import Lazy
+from treenail.domain.packing.offers.exotic_and_burstable_types import set_aside
 from treenail.domain.packing.offers.min_values import MinValues
-from treenail.domain.packing.offers.replaceable_types import set_aside
-from treenail.domain.packing.offers.set_aside import NOTHING_ASIDE, SetAside
 from treenail.domain.packing.offers.templates import NodeTemplate, NodeTemplates
+from treenail.domain.packing.offers.types_left_out import NOTHING_ASIDE, SetAside
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.terms import ports_conflict
 from treenail.domain.packing.problem import MinValuesPolicy

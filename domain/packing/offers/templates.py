@@ -17,7 +17,7 @@ from treenail.domain.model.taints import Taint
 from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats, holds
 from treenail.domain.packing.offers.catalogue_table import CatalogueTable, table_of
 from treenail.domain.packing.offers.daemons import daemon_load, daemon_ports, read_daemons
-from treenail.domain.packing.offers.set_aside import SetAside
+from treenail.domain.packing.offers.types_left_out import SetAside
 from treenail.domain.packing.problem import PoolOffer
 
 # Under this a template of reserved capacity counts the nodes that fit its reservation.

@@ -1,4 +1,4 @@
-"""Types set aside: which types of a node option do not count, or not in full."""
+"""Types left out of a node option, and those of which only the baseline of CPU counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replaceable types: those with something to them, where an ordinary type has as much room.
+"""Exotic, specialised and burstable types: for ordinary pods only where no ordinary type has as much room.
 
 Exotic types (bare metal, GPUs, accelerators) are left out, as at launch, and specialised ones unless they are
 listed. Burstable types count with their baseline of CPU: a pod may use what it requests all the time, and
@@ -15,8 +15,8 @@ import numpy as np
 from treenail.domain.model import labels
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.packing.arrays.arrays import TINY, Bools, Indices, holds
-from treenail.domain.packing.offers.set_aside import NOTHING_ASIDE, SetAside
 from treenail.domain.packing.offers.templates import NodeTemplate
+from treenail.domain.packing.offers.types_left_out import NOTHING_ASIDE, SetAside
 
 # Whoever lists values of these knows which types come.
 _NAMING: Final = (labels.INSTANCE_TYPE, labels.INSTANCE_FAMILY, labels.INSTANCE_CATEGORY)

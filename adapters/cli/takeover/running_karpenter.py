@@ -1,4 +1,4 @@
-"""Leaders of the cluster: Karpenter's replicas, and the Lease by which one of them leads."""
+"""Running Karpenter: its Deployments, webhooks, and the Lease by which one of its replicas leads."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class Relisted(Protocol):
         ...
 
 
-class Relister:
+class PeriodicRelister:
     """Has each resource read anew when that is due, one after the other, so that no two lists come together.
 
     `run` is for a thread of its own.
