@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from tests.real.closing_lines import say_what_was_skipped, say_what_was_tried_again
 
-BARE_NAMES: Final = frozenset({"actors", "adapters", "domain"})
+BARE_NAMES: Final = frozenset({"actors", "adapters", "domain", "testing"})
 # A rehearsal makes much and keeps much: by Python's own thresholds collections take a fifth of the time.
 COLLECTIONS: Final = (20_000, 20, 20)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("actors", "adapters", "domain")
+FOLDERS = ("actors", "adapters", "domain", "package", "testing")
 
 
 def lint(tree: Path) -> subprocess.CompletedProcess[str]:
@@ -56,6 +56,8 @@ def test_imports_go_one_way(tree: Path) -> None:
             "import treenail.domain.packing.nodes.type_choice",
             "treenail.domain.packing.arrays.wrong -> treenail.domain.packing.nodes.type_choice",
         ),
+        ("adapters/embed/wrong.py", "import treenail.testing", "adapters.embed.wrong -> treenail.testing"),
+        ("testing/wrong.py", "import treenail.pytest_plugin", "testing.wrong -> treenail.pytest_plugin"),
         ("domain/wrong.py", "import numpy", "treenail.domain.wrong -> numpy"),
         ("domain/wrong.py", "import treenail.actors", "treenail.domain.wrong -> treenail.actors"),
         (

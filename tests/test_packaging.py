@@ -11,12 +11,18 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+import treenail
+
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("actors", "adapters", "domain")
+FOLDERS = ("actors", "adapters", "domain", "testing")
+# What lies at the top of the package.
+TOP = ("__init__", "pytest_plugin")
 
 
 def sources() -> set[str]:
-    return {str(path.relative_to(ROOT)) for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
+    """Return the paths of all modules within the package."""
+    below = {str(path.relative_to(ROOT)) for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
+    return below | {f"{name}.py" for name in TOP}
 
 
 def in_python(code: str, *, at: Path) -> subprocess.CompletedProcess[str]:
@@ -60,7 +66,7 @@ def test_the_wheel_holds_every_module_under_treenail_and_nothing_else(wheel: Pat
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
 
     assert {name for name in names if name.endswith(".py")} == {f"treenail/{name}" for name in sources()}
-    assert {f"treenail/{folder}/py.typed" for folder in FOLDERS} <= names
+    assert {"treenail/py.typed", *(f"treenail/{folder}/py.typed" for folder in FOLDERS)} <= names
     assert {name.partition("/")[0] for name in names} == {"treenail"}
 
 
@@ -140,11 +146,41 @@ def test_a_command_that_lacks_the_extra_says_how_to_get_it() -> None:
     assert done.stderr.count("\n") == 1
 
 
+def test_a_folder_of_its_name_does_not_hide_the_wheel(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    (tmp_path / "work" / "treenail").mkdir(parents=True)
+    paths = ["", str(tmp_path / "site")]
+    code = f"import sys; sys.path[:0] = {paths!r}; import treenail; print(treenail.__version__)"
+
+    done = in_python(code, at=tmp_path / "work")
+
+    assert done.stdout == f"{treenail.__version__}\n", done.stderr
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    assert treenail.__version__ == project["version"]
+
+
+def test_the_pytest_plugin_imports_little_until_it_is_used() -> None:
+    code = f"""
+import sys
+sys.path[:0] = [{str(ROOT / ".dev")!r}]
+import treenail.pytest_plugin
+print(*sorted(name for name in sys.modules if name.startswith(("treenail.", "numpy", "msgspec"))))
+"""
+
+    assert in_python(code, at=ROOT).stdout == "treenail.pytest_plugin\n"
+
+
 def test_the_wheel_brings_licence_and_command(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         info = {Path(name).name: name for name in archive.namelist() if ".dist-info/" in name}
         commands = archive.read(info["entry_points.txt"]).decode()
         licence = archive.read(info["LICENSE"]).decode()
 
-    assert "treenail = treenail.adapters.cli.main:main" in commands
+    assert "[console_scripts]\ntreenail = treenail.adapters.cli.main:main" in commands
+    assert "[pytest11]\ntreenail = treenail.pytest_plugin" in commands
     assert "Version 2.0, January 2004" in licence

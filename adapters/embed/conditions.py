@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from treenail.actors.system import SystemSettings
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
@@ -10,14 +12,21 @@ from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.catalogue import Catalogue
 from treenail.adapters.solver.inline import AdvisingSolver
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
-from treenail.domain.ports import Solver
+from treenail.domain.model.runtime import Ref
+from treenail.domain.ports import Cloud, Solver, Telemetry
+
+if TYPE_CHECKING:
+    from treenail.adapters.embed.rehearsal import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
     """Under what conditions to rehearse. All faults are off by default, and prices are the public ones.
 
-    Zonal shifts are heeded with `zonal_shifts`.
+    Zonal shifts are heeded with `zonal_shifts`. `telemetry` gets all spans, metrics and log lines besides
+    those that the rehearsal keeps; `observer` is told what the system's observer is. `cloud` makes the cloud
+    that is called in place of the fake EC2, once, when all else is there. Machines of such a cloud join with
+    `rehearsal.cluster.join`; history, cost and faults of EC2 are those of the fake.
     """
 
     system: SystemSettings = field(default_factory=lambda: SystemSettings(cluster_name="demo"))
@@ -29,3 +38,6 @@ class Conditions:
     prices: PriceOverrides = NO_OVERRIDES
     zonal_shifts: bool = False
     solver: Solver = field(default_factory=AdvisingSolver)
+    cloud: Callable[[Rehearsal], Cloud] | None = None
+    telemetry: Telemetry | None = None
+    observer: Ref[object] | None = None

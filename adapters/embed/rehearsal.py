@@ -12,17 +12,22 @@ from typing import Final, Literal, Self
 from treenail.actors.runtime.base import Runtime
 from treenail.actors.runtime.world import Process, SeededDice, World
 from treenail.actors.system import Ports, System
-from treenail.adapters.api.manifests import Decoded, Manifest, decode_all, parse_manifests, read_manifests
+from treenail.adapters.api.manifests import Decoded
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.ec2.catalogue import Catalogue as ShippedCatalogue
 from treenail.adapters.ec2.volume_costs import volume_cost
+from treenail.adapters.embed.applied import decode_applied, decode_leniently
 from treenail.adapters.embed.arguments import one_of, seconds_of, spell_of
 from treenail.adapters.embed.conditions import Conditions
 from treenail.adapters.embed.history import NodeRecord, node_records
 from treenail.adapters.embed.implied import namespaces_of
 from treenail.adapters.embed.machines import NodeMachines
+from treenail.adapters.embed.messages import Messages
+from treenail.adapters.embed.observer import Observer
 from treenail.adapters.embed.pod_history import PodHistory
+from treenail.adapters.embed.port_calls import PortCalls
 from treenail.adapters.embed.priced_catalogue import PricedCatalogue
+from treenail.adapters.embed.teed_telemetry import TeedTelemetry
 from treenail.adapters.embed.timeline import Timeline
 from treenail.adapters.embed.waiting import main_reasons
 from treenail.adapters.fake.clock import MachineClock
@@ -39,7 +44,6 @@ from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.nodes import READY, Condition, Node, NodeClaim, Status
 from treenail.domain.model.pods import Phase, Pod
 from treenail.domain.model.zonal_shifts import ZonalShift
-from treenail.domain.termination.drain import InstanceTerminated
 
 # Between two looks at a condition: asking after every message would cost more than the messages.
 _GLANCE: Final = 0.25
@@ -58,12 +62,8 @@ class Rehearsal:
         self.telemetry = RecordingTelemetry()
         self.timeline = Timeline(self.world.monotonic)
         self.queue = FakeQueue(agenda=self.world, dice=self._fork())
-        self.cluster = FakeCluster(
-            agenda=self.world,
-            dice=self._fork(),
-            settings=self.conditions.cluster,
-            faults=self.conditions.cluster_faults,
-        )
+        settings, faults = self.conditions.cluster, self.conditions.cluster_faults
+        self.cluster = FakeCluster(agenda=self.world, dice=self._fork(), settings=settings, faults=faults)
         self.catalogue: Catalogue = self.conditions.catalogue or ShippedCatalogue.shipped()
         self.pod_history = PodHistory(self.cluster, lambda: self.seconds)
         self.ec2 = FakeEC2(
@@ -79,6 +79,10 @@ class Rehearsal:
         self.machines = NodeMachines(self.cluster, self.ec2)
         self.machine_clock = MachineClock(self.world)
         self._luck = self._fork()
+        self.messages = Messages()
+        self.messages.listen(self.timeline.note)
+        self.calls = PortCalls()
+        self._cloud = self.ec2 if self.conditions.cloud is None else self.conditions.cloud(self)
         self._start()
 
     def _fork(self) -> random.Random:
@@ -102,19 +106,21 @@ class Rehearsal:
         self.clock = SteadyClock(self.machine_clock, self.telemetry)
         self.clock.hear(self.cluster.now())
         self.process = Process(self.world, latency=self._latency, clock=self.clock)
-        self.process.taps.append(lambda actor, message: self.timeline.note(type(actor).__name__, message))
+        self.process.taps.append(lambda actor, message: self.messages.note(type(actor).__name__, message))
+        told, telemetry = self.conditions.telemetry, self.telemetry
         runtime = Runtime(
             timers=self.process,
             tasks=self.process,
             dice=SeededDice(self._luck),
-            telemetry=self.telemetry,
+            telemetry=telemetry if told is None else TeedTelemetry(telemetry, told),
             failed=_raise,
         )
+        cluster, queue = self.cluster, self.queue
         ports = Ports(
-            reader=self.cluster,
-            writer=self.cluster,
-            cloud=self.ec2,
-            queue=self.queue,
+            reader=self.calls.through(cluster),
+            writer=self.calls.through(cluster),
+            cloud=self.calls.through(self._cloud),
+            queue=self.calls.through(queue),
             solver=self.conditions.solver,
             volume_cost=volume_cost,
             zonal_shifts=self.zonal_shifts if self.conditions.zonal_shifts else None,
@@ -124,7 +130,7 @@ class Rehearsal:
             self.process,
             ports,
             self.conditions.system,
-            observer=_Observer(self.timeline, self.machines),
+            observer=Observer(self.messages, self.machines, self.conditions.observer),
         )
         self.system.start()
 
@@ -196,17 +202,7 @@ class Rehearsal:
         Raises:
             ManifestError: a manifest cannot be read or says something wrong. Nothing is applied then.
         """
-        manifests: list[Manifest] = []
-        for one in what:
-            if isinstance(one, Path):
-                manifests += read_manifests([one])
-            elif isinstance(one, str):
-                manifests += parse_manifests(one.encode(), "manifest")
-        objects = [one for one in what if not isinstance(one, str | Path)]
-        there = [
-            one.ref for one in (*objects, *self.cluster.objects(NodeClass)) if isinstance(one, NodeClass)
-        ]
-        decoded = decode_all(manifests, at=self.world.now(), node_classes_there=there)
+        decoded, objects = decode_applied(what, self.cluster.objects(NodeClass), self.world.now())
         self.cluster.apply(*self._new_namespaces(decoded), *decoded.objects(), *objects)
         return decoded
 
@@ -223,9 +219,7 @@ class Rehearsal:
         Raises:
             ManifestError: the file cannot be read at all.
         """
-        decoded = decode_all(
-            read_manifests([str(path)]), lenient=True, at=self.world.now(), node_classes_optional=True
-        )
+        decoded = decode_leniently(path, self.world.now())
         self.timeline.add("Applied", {"file": str(path)})
         self.cluster.apply(*self._new_namespaces(decoded), *decoded.objects())
         for error in decoded.set_aside:
@@ -312,8 +306,7 @@ class Rehearsal:
     def shift_away(self, zone_id: str, duration: float | str) -> None:
         """Shift the cluster away from a zone, by its id ("use1-az2"), for so long."""
         span = timedelta(seconds=seconds_of("shift_away", duration))
-        known = self.ec2.outside.zone_ids()
-        if known:
+        if known := self.ec2.outside.zone_ids():
             one_of("shift_away", zone_id, known)
         self.timeline.add("ZonalShift", {"zone": zone_id})
         self.zonal_shifts.begin(ZonalShift(zone_id, self.world.now() + span))
@@ -389,8 +382,8 @@ class Rehearsal:
         return self._traces("terminate", "k8s.node.name")
 
     def _traces(self, span: str, attribute: str) -> Sequence[tuple[str, str]]:
-        spans = (one for one in self.telemetry.spans() if one.name == span)
-        return [(str(one.attributes[attribute]), one.context.trace_id) for one in spans]
+        found = (one for one in self.telemetry.spans() if one.name == span)
+        return [(str(one.attributes[attribute]), one.context.trace_id) for one in found]
 
     def summary(self) -> str:
         """Return a summary of the present state in one line, with why pods wait and drains are blocked."""
@@ -401,20 +394,6 @@ class Rehearsal:
             f"{len(self.nodes())} nodes, {len(self.claims())} claims, {len(self.ec2.live())} instances"
         )
         return "; ".join((counts, *main_reasons(self.cluster, self.pod_history, self.timeline)))
-
-
-class _Observer:
-    """Where the actors' own reports go."""
-
-    def __init__(self, timeline: Timeline, machines: NodeMachines) -> None:
-        self._timeline = timeline
-        self._machines = machines
-
-    def tell(self, message: object, /) -> None:
-        """Note it."""
-        if isinstance(message, InstanceTerminated):
-            self._machines.ended(message)
-        self._timeline.note("", message)
 
 
 def _raise(error: BaseException) -> None:

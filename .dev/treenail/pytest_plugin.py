@@ -1,0 +1,1 @@
+../../package/pytest_plugin.py

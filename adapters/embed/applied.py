@@ -1,0 +1,41 @@
+"""What is applied to a rehearsal: paths, text and objects, decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+from treenail.adapters.api.manifests import Decoded, Manifest, decode_all, parse_manifests, read_manifests
+from treenail.adapters.api.workloads import ApiObject
+from treenail.domain.model.node_classes import NodeClass
+
+
+def decode_applied(
+    what: Iterable[str | Path | ApiObject], there: Iterable[NodeClass], at: datetime
+) -> tuple[Decoded, tuple[ApiObject, ...]]:
+    """Return the manifests of paths and texts, decoded, and the objects. Node classes may be `there` already.
+
+    Raises:
+        ManifestError: a manifest cannot be read or says something wrong.
+    """
+    manifests: list[Manifest] = []
+    objects: list[ApiObject] = []
+    for one in what:
+        if isinstance(one, Path):
+            manifests += read_manifests([one])
+        elif isinstance(one, str):
+            manifests += parse_manifests(one.encode(), "manifest")
+        else:
+            objects.append(one)
+    known = [one.ref for one in (*objects, *there) if isinstance(one, NodeClass)]
+    return decode_all(manifests, at=at, node_classes_there=known), tuple(objects)
+
+
+def decode_leniently(path: str | Path, at: datetime) -> Decoded:
+    """Return the manifests of a file, decoded; those that cannot be used are in `set_aside`.
+
+    Raises:
+        ManifestError: the file cannot be read at all.
+    """
+    return decode_all(read_manifests([str(path)]), lenient=True, at=at, node_classes_optional=True)

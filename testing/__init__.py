@@ -1,0 +1,208 @@
+"""The public face for tests of your own: docs/testing.md lists what there is.
+
+What stands in `__all__` follows semantic versioning; nothing else does.
+"""
+
+from __future__ import annotations
+
+from treenail.actors.runtime.base import DomainActor, ForwardRef, NullRef, Runtime
+from treenail.actors.runtime.world import NotSettledError, Process, SeededDice, World
+from treenail.actors.system import Host, Ports, System, SystemSettings
+from treenail.adapters.api.manifests import Decoded, ManifestError
+from treenail.adapters.api.workloads import (
+    CronJob,
+    Deployment,
+    Job,
+    PriorityClass,
+    ReplicaSet,
+    StatefulSet,
+)
+from treenail.adapters.embed import Conditions, NodeRecord, TimelineEntry
+from treenail.adapters.embed.machines import NodeMachines
+from treenail.adapters.fake.cluster import (
+    EKS_DAEMONS,
+    ClusterFaults,
+    ClusterSettings,
+    EventRecord,
+    FakeCluster,
+)
+from treenail.adapters.fake.ec2 import (
+    Catalogue,
+    EC2Faults,
+    EC2Settings,
+    FakeEC2,
+    InstanceRecord,
+    ReservedCapacity,
+    Shortfall,
+    Spell,
+)
+from treenail.adapters.fake.queue import FakeQueue, QueueFaults
+from treenail.adapters.fake.telemetry import LogLine, Observed, RecordingTelemetry
+from treenail.adapters.solver.inline import AdvisingSolver
+from treenail.domain.cluster.batch_window import BatchClosed, PodBecamePending
+from treenail.domain.cluster.changes import PodBound
+from treenail.domain.cluster.planning import PlanCommitted
+from treenail.domain.disruption.disruption import (
+    DisruptionProposed,
+    DisruptionRefused,
+    DisruptNodes,
+    NodeEmptied,
+    NodeInterrupted,
+)
+from treenail.domain.interruption.impairments import Impairments
+from treenail.domain.launch.launching import CapacityRanOut, ClaimFailed, LaunchFailed, NodeLaunched
+from treenail.domain.lifecycle.lifecycle import NodeInitialized, NodeNeverCame, NodeRegistered
+from treenail.domain.model.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    InvalidError,
+    NodeClassNotReadyError,
+    NotFoundError,
+    PortError,
+    TooManyRequestsError,
+    UnavailableError,
+)
+from treenail.domain.model.fleets import FleetAnswer, FleetRequest, Instance, InstanceState
+from treenail.domain.model.instance_types import InstanceType
+from treenail.domain.model.node_class_status import NodeClassStatus
+from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.pod_budgets import PodDisruptionBudget
+from treenail.domain.model.pods import Pod
+from treenail.domain.model.price_overrides import PriceOverrides
+from treenail.domain.model.purposes import Purpose
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.runtime import Clock, Done, Failed, Outcome, Ref
+from treenail.domain.ports import (
+    Cloud,
+    ClusterReader,
+    ClusterWriter,
+    InterruptionQueue,
+    Solver,
+    Telemetry,
+)
+from treenail.domain.status.readiness import ReadinessChanged
+from treenail.domain.telemetry.span_trees import SpanTree
+from treenail.domain.telemetry.tracing import Span
+from treenail.domain.termination.drain import InstanceTerminated, NodeCordoned, NodeDrained
+from treenail.testing.delegating_cloud import DelegatingCloud
+from treenail.testing.golden import check_golden, timeline_text, trace_text
+from treenail.testing.probes import PlainDice, Probe
+from treenail.testing.recording import RecordingError, Replay, record, replay
+from treenail.testing.rehearsal import Rehearsal
+
+__all__ = [
+    "EKS_DAEMONS",
+    "AdvisingSolver",
+    "AlreadyExistsError",
+    "BatchClosed",
+    "CapacityRanOut",
+    "Catalogue",
+    "ClaimFailed",
+    "Clock",
+    "Cloud",
+    "ClusterFaults",
+    "ClusterReader",
+    "ClusterSettings",
+    "ClusterWriter",
+    "Conditions",
+    "ConflictError",
+    "CronJob",
+    "Decoded",
+    "DelegatingCloud",
+    "Deployment",
+    "DisruptNodes",
+    "DisruptionProposed",
+    "DisruptionRefused",
+    "DomainActor",
+    "Done",
+    "EC2Faults",
+    "EC2Settings",
+    "EventRecord",
+    "Failed",
+    "FakeCluster",
+    "FakeEC2",
+    "FakeQueue",
+    "FleetAnswer",
+    "FleetRequest",
+    "ForwardRef",
+    "Host",
+    "Impairments",
+    "Instance",
+    "InstanceRecord",
+    "InstanceState",
+    "InstanceTerminated",
+    "InstanceType",
+    "InterruptionQueue",
+    "InvalidError",
+    "Job",
+    "Kubelet",
+    "LaunchFailed",
+    "LogLine",
+    "ManifestError",
+    "Node",
+    "NodeClaim",
+    "NodeClass",
+    "NodeClassNotReadyError",
+    "NodeClassStatus",
+    "NodeCordoned",
+    "NodeDrained",
+    "NodeEmptied",
+    "NodeInitialized",
+    "NodeInterrupted",
+    "NodeLaunched",
+    "NodeMachines",
+    "NodeNeverCame",
+    "NodePool",
+    "NodeRecord",
+    "NodeRegistered",
+    "NotFoundError",
+    "NotSettledError",
+    "NullRef",
+    "Observed",
+    "Outcome",
+    "PlainDice",
+    "PlanCommitted",
+    "Pod",
+    "PodBecamePending",
+    "PodBound",
+    "PodDisruptionBudget",
+    "PortError",
+    "Ports",
+    "PriceOverrides",
+    "PriorityClass",
+    "Probe",
+    "Process",
+    "Purpose",
+    "QueueFaults",
+    "ReadinessChanged",
+    "RecordingError",
+    "RecordingTelemetry",
+    "Ref",
+    "Rehearsal",
+    "Replay",
+    "ReplicaSet",
+    "ReservedCapacity",
+    "Resources",
+    "Runtime",
+    "SeededDice",
+    "Shortfall",
+    "Solver",
+    "Span",
+    "SpanTree",
+    "Spell",
+    "StatefulSet",
+    "System",
+    "SystemSettings",
+    "Telemetry",
+    "TimelineEntry",
+    "TooManyRequestsError",
+    "UnavailableError",
+    "World",
+    "check_golden",
+    "record",
+    "replay",
+    "timeline_text",
+    "trace_text",
+]

@@ -1,0 +1,201 @@
+"""A rehearsal with what tests need besides: expectations, crashes and faults at a point, forks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self, TypeVar
+
+from treenail.adapters.embed import Conditions
+from treenail.adapters.embed.arguments import seconds_of
+from treenail.adapters.embed.port_calls import CallFault
+from treenail.adapters.embed.rehearsal import Rehearsal as EmbeddedRehearsal
+from treenail.adapters.fake.cluster import ClusterFaults
+from treenail.adapters.fake.ec2 import EC2Faults
+from treenail.domain.model.errors import PortError
+from treenail.testing.crash_plans import CrashPlan
+from treenail.testing.expectations import Expectation
+from treenail.testing.inputs import Input, recorded
+
+M = TypeVar("M")
+
+
+@recorded
+class Rehearsal(EmbeddedRehearsal):
+    """A cluster, EC2 and the controller, all in this process. Equal seeds give equal histories.
+
+    Times are virtual: seconds since the start, or durations such as "5m". Nothing happens until time
+    passes (`run`, `run_until`, `expect`). What was done to it stands in `inputs`.
+    """
+
+    def __init__(self, *, seed: int = 0, conditions: Conditions | None = None) -> None:
+        super().__init__(seed=seed, conditions=conditions)
+        self.seed = seed
+        self.inputs: list[Input] = []
+        self.stepped = 0
+        self.within_input = False
+        self._plans: list[CrashPlan | CallFault] = []
+        self.world.after_step.append(self._count)
+
+    def _count(self) -> None:
+        self.stepped += 1
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        super().__exit__(kind, error, traceback)
+        missing = [plan.missing for plan in self._plans if plan.missing]
+        if kind is None and missing:
+            raise AssertionError("; ".join(missing))
+
+    def set_faults(self, *, cluster: ClusterFaults | None = None, ec2: EC2Faults | None = None) -> None:
+        """Have other random faults from now on, of what is given."""
+        self.cluster.faults = self.cluster.faults if cluster is None else cluster
+        self.ec2.faults = self.ec2.faults if ec2 is None else ec2
+
+    def fork(self) -> Self:
+        """Return another rehearsal that has come to the same point, and goes its own way from here.
+
+        Actors cannot be copied: what was done to this one is done again, with the same seed and conditions,
+        which takes as long as it took here. Invariants (`always`) are not taken along, and what was done to
+        the parts directly (`cluster.ec2.outside`, say) was not noted.
+
+        Raises:
+            AssertionError: the other one did not come to the same point.
+        """
+        other = type(self)(seed=self.seed, conditions=self.conditions)
+        other.repeat(self.inputs, until=self.seconds, steps=self.stepped)
+        if other.timeline.entries != self.timeline.entries:
+            other.__exit__(AssertionError, None, None)
+            raise AssertionError("fork: the inputs that were noted do not lead to this point again")
+        return other
+
+    def repeat(self, inputs: list[Input], *, until: float, steps: int) -> None:
+        """Do what was done to another rehearsal, at the same times; then let time pass up to `until`."""
+        for one in tuple(inputs):
+            self._pass(one.at, one.step)
+            one.do(self)
+        self._pass(until, steps)
+
+    def _pass(self, at: float, step: int) -> None:
+        """Let time pass to second `at`; where others were stopped amid an instant, to the same step."""
+        self.world.run_until(lambda: self.stepped >= step, at_most=at)
+        if self.seconds < at:
+            self.world.run(until=at)
+
+    def crash_at(
+        self,
+        message: type | None = None,
+        *,
+        nth: int = 1,
+        step: int | None = None,
+        restart_after: float | str | None = None,
+    ) -> None:
+        """Kill the controller when the `nth` message of a kind from now on is sent, before it is handled.
+
+        With `step` in place of a message, when the world has made so many steps (`world.steps`). With
+        `restart_after` another controller is started so long after. If it never happens, the end of the
+        rehearsal's `with` block raises AssertionError.
+        """
+        if (message is None) == (step is None) or nth < 1 or (step is not None and step <= self.world.steps):
+            raise ValueError("crash_at: give a class of messages, and nth from 1 on, or a step yet to come")
+        later = None if restart_after is None else seconds_of("crash_at: restart_after", restart_after)
+
+        def crash() -> None:
+            self.within_input = True
+            self.crash()
+            if later is not None:
+                self.restart(after=later)
+            self.within_input = False
+
+        plan = CrashPlan(message=message, nth=nth, step=step, crash=crash)
+        self._plans.append(plan)
+        self.messages.listen(plan.note)
+        self.world.after_step.append(lambda: plan.look(self.world))
+
+    def fail(
+        self,
+        call: str,
+        *,
+        nth: int = 1,
+        times: int = 1,
+        error: PortError | None = None,
+        done: bool = False,
+        where: Callable[..., bool] = lambda *_args, **_more: True,
+    ) -> None:
+        """Let calls of a port ("patch_claim", "launch") fail: `times` of them, from the `nth` from now on.
+
+        With `done` the call is carried out, and its answer lost. `where` gets the call's arguments and says
+        whether it counts. If not all of them come, the end of the rehearsal's `with` block raises
+        AssertionError.
+
+        Raises:
+            ValueError: there is no such call; the nearest is named.
+        """
+        self._plans.append(self.calls.fail(call, nth, times, error, done=done, where=where))
+
+    def always(self, holds: Callable[[], bool], called: str = "") -> None:
+        """Check after every step from now on that something holds.
+
+        Raises:
+            AssertionError: from `run` and all else that lets time pass, at the first step after which it does
+                not hold; the message has a summary.
+        """
+        name = called or getattr(holds, "__name__", repr(holds))
+
+        def check() -> None:
+            if not holds():
+                raise AssertionError(f"{name} does not always hold: {self.summary()}")
+
+        self.world.after_step.append(check)
+
+    def expect(
+        self,
+        kind: type[M],
+        *,
+        within: float | str = "15m",
+        where: Callable[[M], bool] = lambda _: True,
+        to: str = "",
+    ) -> M:
+        """Let time pass until an actor (one of class `to`, if said) is told a message of a kind; return it.
+
+        It returns when the handler that sent the message is through. Messages sent before do not count.
+
+        Raises:
+            AssertionError: none comes `within` that time.
+        """
+        end = self.seconds + seconds_of("expect: within", within)
+        wanted = Expectation(kind, where, to)
+        self.messages.listen(wanted)
+        try:
+            if not self.world.run_until(lambda: bool(wanted.found), at_most=end):
+                came = f"there came {wanted.instead}"
+                raise AssertionError(f"no {kind.__name__} within {within}, {came}; {self.summary()}")
+        finally:
+            self.messages.ignore(wanted)
+        return wanted.found[0]
+
+    def expect_none(
+        self,
+        kind: type[M],
+        *,
+        during: float | str,
+        where: Callable[[M], bool] = lambda _: True,
+        to: str = "",
+    ) -> None:
+        """Let so much time pass, in which no actor is told such a message; see `expect`.
+
+        Raises:
+            AssertionError: one is; at the time it is sent.
+        """
+        end = self.seconds + seconds_of("expect_none: during", during)
+        unwanted = Expectation(kind, where, to)
+        self.messages.listen(unwanted)
+        try:
+            if self.world.run_until(lambda: bool(unwanted.found), at_most=end):
+                raise AssertionError(f"at {self.seconds:.3f} s came {unwanted.found[0]!r}")
+        finally:
+            self.messages.ignore(unwanted)

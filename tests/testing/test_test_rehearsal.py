@@ -1,0 +1,317 @@
+"""What `treenail.testing` gives tests beyond a plain rehearsal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.scenarios.manifests import deployment, node_class, node_pool, text
+from treenail import testing
+from treenail.testing import (
+    ClusterFaults,
+    Conditions,
+    ConflictError,
+    EC2Faults,
+    InvalidError,
+    NodeInitialized,
+    NodeInterrupted,
+    NodeLaunched,
+    NodeNeverCame,
+    NodeRegistered,
+    PlanCommitted,
+    Probe,
+    RecordingError,
+    RecordingTelemetry,
+    Rehearsal,
+    check_golden,
+    record,
+    replay,
+    timeline_text,
+    trace_text,
+)
+
+Change = Callable[[dict[str, Any]], dict[str, Any]]
+WORLD = text(node_class(), node_pool(), deployment("web", 3))
+
+
+def runs(rehearsal: Rehearsal) -> bool:
+    return rehearsal.running() == 3
+
+
+def test_a_message_that_comes_is_returned_when_it_is_sent() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(WORLD)
+
+        plan = rehearsal.expect(PlanCommitted, within="10s")
+        launched = rehearsal.expect(NodeLaunched, to="NodeLifecycle")
+
+        assert [claim.name for claim in plan.claims] == [launched.claim.name]
+        assert rehearsal.nodes() == ()
+
+
+def test_a_message_that_does_not_come_fails_with_what_came_and_why_pods_wait() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(text(deployment("web", 3)))
+
+        with pytest.raises(AssertionError, match=r"no NodeLaunched within 1m, there came .*; at 60 s: 3"):
+            rehearsal.expect(NodeLaunched, within="1m")
+
+
+def test_a_message_that_must_not_come_fails_when_it_does() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(WORLD)
+        rehearsal.expect_none(NodeNeverCame, during="5m")
+        rehearsal.interrupt()
+
+        with pytest.raises(AssertionError, match="came NodeInterrupted"):
+            rehearsal.expect_none(NodeInterrupted, during="5m")
+
+
+def test_what_is_no_class_of_messages_is_not_waited_for() -> None:
+    with Rehearsal(seed=1) as rehearsal, pytest.raises(TypeError, match="no class of messages"):
+        rehearsal.expect("NodeLaunched")  # type: ignore[arg-type]
+
+
+def test_a_crash_at_a_message_comes_before_it_is_handled() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(WORLD)
+        rehearsal.crash_at(NodeLaunched, restart_after="10s")
+
+        rehearsal.run_until(lambda: runs(rehearsal))
+
+        told = [entry.event for entry in rehearsal.timeline.entries]
+        assert told.index("ControllerKilled") == told.index("NodeLaunched") + 1
+        assert len(rehearsal.history()) == 1
+
+
+def test_a_crash_at_each_of_the_first_hundred_steps_loses_no_pod() -> None:
+    for step in range(1, 100, 9):
+        with Rehearsal(seed=step) as rehearsal:
+            rehearsal.apply(WORLD)
+            rehearsal.crash_at(step=step, restart_after=5)
+
+            rehearsal.run_until(lambda at=rehearsal: runs(at))  # type: ignore[misc]
+
+            assert len(rehearsal.ec2.live()) == len(rehearsal.claims())
+
+
+def test_a_crash_that_never_happens_fails_at_the_end() -> None:
+    rehearsal = Rehearsal(seed=1)
+    rehearsal.crash_at(NodeInterrupted)
+    rehearsal.run("1m")
+
+    with pytest.raises(AssertionError, match=r"crash_at\(NodeInterrupted\): it was never sent"):
+        rehearsal.__exit__(None, None, None)
+
+
+def test_the_third_patch_of_a_claim_fails_and_the_claim_is_launched_all_the_same() -> None:
+    failed: list[str] = []
+
+    def of_claim(name: str, *_patch: object, **_more: object) -> bool:
+        failed.append(name)
+        return True
+
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(WORLD)
+        rehearsal.fail("patch_claim", nth=3, error=ConflictError("another was first"), where=of_claim)
+
+        rehearsal.run_until(lambda: runs(rehearsal))
+
+        assert len(failed) > 3
+        assert rehearsal.calls.made["patch_claim"] == len(failed)
+        assert len(rehearsal.history()) == 1
+
+
+def test_a_launch_whose_answer_is_lost_buys_one_instance() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(WORLD)
+        rehearsal.fail("launch", done=True)
+
+        rehearsal.run_until(lambda: runs(rehearsal))
+
+        assert rehearsal.calls.made["launch"] == 2
+        assert len(rehearsal.history()) == 1
+
+
+def test_a_refused_launch_is_told_by_its_error() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(WORLD)
+        rehearsal.fail("launch", error=InvalidError("no such template"))
+
+        failed = rehearsal.expect(testing.ClaimFailed)
+
+        assert "no such template" in failed.why
+
+
+def test_a_call_that_never_comes_fails_at_the_end() -> None:
+    rehearsal = Rehearsal(seed=1)
+    rehearsal.fail("launch")
+    rehearsal.run("1m")
+
+    with pytest.raises(AssertionError, match=r"fail\('launch'\): 0 of 1 calls failed; 0 were made"):
+        rehearsal.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize(("call", "meant"), [("patch_clam", "patch_claim"), ("lunch", "launch")])
+def test_a_call_that_there_is_not_is_refused(call: str, meant: str) -> None:
+    with Rehearsal(seed=1) as rehearsal, pytest.raises(ValueError, match=f"did you mean {meant}"):
+        rehearsal.fail(call)
+
+
+def test_an_error_that_no_port_raises_is_refused() -> None:
+    with Rehearsal(seed=1) as rehearsal, pytest.raises(TypeError, match="no PortError"):
+        rehearsal.fail("launch", error=KeyError("x"))  # type: ignore[arg-type]
+
+
+def test_an_invariant_is_checked_after_every_step() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.always(lambda: len(rehearsal.claims()) <= 1, "one claim at most")
+        rehearsal.apply(WORLD)
+        rehearsal.run_until(lambda: runs(rehearsal))
+        rehearsal.interrupt()
+
+        with pytest.raises(AssertionError, match="one claim at most does not always hold: at "):
+            rehearsal.run("5m")
+
+
+def test_an_observer_and_telemetry_of_ones_own_hear_what_there_is() -> None:
+    probe, telemetry = Probe(), RecordingTelemetry()
+    conditions = Conditions(observer=probe, telemetry=telemetry)
+    with Rehearsal(seed=1, conditions=conditions) as rehearsal:
+        rehearsal.apply(WORLD)
+        rehearsal.run_until(lambda: runs(rehearsal))
+
+        assert probe.expect(NodeInitialized).node == probe.expect(NodeRegistered).node
+        probe.expect_none(NodeInterrupted)
+        assert telemetry.spans() == rehearsal.telemetry.spans()
+
+
+def test_a_cloud_of_ones_own_is_called_in_place_of_ec2() -> None:
+    made: list[object] = []
+
+    class Frugal:
+        """EC2, but it never sells more than one instance in a call."""
+
+        def __init__(self, rehearsal: testing.Rehearsal) -> None:
+            self._ec2 = rehearsal.ec2
+            made.append(self)
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._ec2, name)
+
+    with Rehearsal(seed=1, conditions=Conditions(cloud=Frugal)) as rehearsal:  # type: ignore[arg-type]
+        rehearsal.apply(WORLD)
+        rehearsal.run_until(lambda: runs(rehearsal))
+
+    assert len(made) == 1
+
+
+def stormy(rehearsal: Rehearsal) -> None:
+    rehearsal.apply(WORLD)
+    rehearsal.crash_at(NodeLaunched, restart_after=7)
+    rehearsal.fail("patch_claim", nth=2, error=ConflictError("first"))
+    rehearsal.expect(NodeRegistered)
+    rehearsal.scale("web", 5)
+    rehearsal.run("2m")
+    rehearsal.interrupt()
+    rehearsal.set_faults(ec2=EC2Faults(answer_lost=0.5), cluster=ClusterFaults(conflict=0.2))
+    rehearsal.ec2_under("slow", "1m")
+    rehearsal.run_until(lambda: rehearsal.running() == 5)
+    rehearsal.run(3.25)
+
+
+def test_a_fork_is_at_the_same_point_and_goes_its_own_way() -> None:
+    with Rehearsal(seed=3) as rehearsal:
+        stormy(rehearsal)
+        with rehearsal.fork() as other:
+            assert timeline_text(other) == timeline_text(rehearsal)
+            assert other.cluster.objects(testing.Pod) == rehearsal.cluster.objects(testing.Pod)
+            other.scale("web", 0)
+            other.run("5m")
+            rehearsal.run("5m")
+
+            assert (other.running(), rehearsal.running()) == (0, 5)
+
+
+def test_a_recording_that_is_done_again_has_the_same_timeline(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    with Rehearsal(seed=3) as rehearsal:
+        stormy(rehearsal)
+        record(rehearsal, path)
+
+    again = replay(path)
+
+    assert again.difference == ""
+    again.check()
+    assert again.rehearsal.running() == 5
+
+
+def test_a_decision_that_changed_is_shown_as_a_difference(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    with Rehearsal(seed=3) as rehearsal:
+        stormy(rehearsal)
+        record(rehearsal, path)
+    written = msgspec.json.decode(path.read_bytes())
+    written["inputs"][0]["args"][0] = text(node_class(), node_pool(), deployment("web", 3, cpu="7"))
+    path.write_bytes(msgspec.json.encode(written))
+
+    again = replay(path)
+
+    assert "--- recorded\n+++ replayed\n" in again.difference
+    with pytest.raises(AssertionError, match="PlanCommitted"):
+        again.check()
+
+
+def test_what_json_cannot_hold_is_not_recorded(tmp_path: Path) -> None:
+    with Rehearsal(seed=3) as rehearsal:
+        rehearsal.run("5s")
+        rehearsal.apply(WORLD)
+        rehearsal.fail("launch", where=lambda *_: True)
+        rehearsal.run("1m")
+
+        with pytest.raises(RecordingError, match=r"fail at 5\.000 s: <function"):
+            record(rehearsal, tmp_path / "run.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda w: {**w, "format": 9}, "is of format 9, and 1 is known"),
+        (lambda w: {**w, "own": ["catalogue"]}, "must be given: catalogue"),
+        (lambda _: {}, "missing required field"),
+    ],
+)
+def test_a_recording_that_cannot_be_done_again_says_why(tmp_path: Path, change: Change, says: str) -> None:
+    path = tmp_path / "run.json"
+    with Rehearsal(seed=3) as rehearsal:
+        record(rehearsal, path)
+    path.write_bytes(msgspec.json.encode(change(msgspec.json.decode(path.read_bytes()))))
+
+    with pytest.raises(RecordingError, match=says):
+        replay(path)
+
+
+def test_a_golden_file_is_written_and_compared(tmp_path: Path) -> None:
+    path = tmp_path / "golden" / "web.txt"
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(WORLD)
+        rehearsal.run_until(lambda: runs(rehearsal))
+        [(_, trace_id)] = rehearsal.decisions()
+        told = timeline_text(rehearsal) + trace_text(rehearsal, trace_id)
+    with pytest.raises(AssertionError, match="is not there yet"):
+        check_golden(told, path)
+
+    check_golden(told, path, update=True)
+    check_golden(told, path)
+    with pytest.raises(AssertionError, match=r"-decide .*\n\+decided "):
+        check_golden(told.replace("decide", "decided"), path)
+
+
+def test_every_name_of_the_public_face_is_there_and_says_what_it_is() -> None:
+    assert [
+        name for name in testing.__all__ if not getattr(testing, name).__doc__ and name[0].isupper()
+    ] == []

@@ -1,0 +1,71 @@
+"""The page on testing: its code runs as it stands, and names all that is public."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from treenail import testing
+from treenail.testing import Rehearsal
+
+ROOT: Path = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "testing.md").read_text()
+
+
+def code() -> str:
+    return "\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
+
+
+def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the tests of a folder as somebody else would, with the plugin."""
+    plain = ("-q", "-p", "no:cacheprovider", "-p", "no:treenail", "-p", "treenail.pytest_plugin")
+    return subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "pytest", *plain, *options, "."],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT / ".dev")},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_code_on_testing_runs_as_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "test_page.py").write_text(code())
+
+    fresh = run_pytest(tmp_path, "-k", "on_file and timeline")
+    written = run_pytest(tmp_path, "--treenail-update")
+    compared = run_pytest(tmp_path, "-k", "on_file and timeline")
+
+    assert "test_the_timeline_is_on_file.txt is not there yet" in fresh.stdout
+    assert "9 passed" in written.stdout, written.stdout + written.stderr
+    assert "1 passed" in compared.stdout, compared.stdout
+
+
+def test_a_failed_test_shows_the_end_of_what_happened(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "def test_it(rehearse):\n    cluster = rehearse(seed=7)\n    cluster.run('1m')\n    cluster.crash()\n"
+        "    assert cluster.running() == 1\n"
+    )
+
+    said = run_pytest(tmp_path).stdout
+
+    assert "rehearsal with seed 7" in said
+    assert "60.000000 ControllerKilled {}\nat 60 s: 0 pods" in said
+
+
+@pytest.mark.parametrize("name", testing.__all__)
+def test_every_public_name_stands_on_the_page(name: str) -> None:
+    assert f"`{name}`" in PAGE.split("## Names")[1]
+
+
+def test_every_call_that_tests_have_besides_is_documented() -> None:
+    calls = {name for name, value in vars(Rehearsal).items() if callable(value) and name[0] != "_"}
+    ours = {"expect", "expect_none", "always", "crash_at", "fail", "set_faults", "fork"}
+
+    assert ours <= calls
+    assert [name for name in sorted(ours) if f"`{name}(" not in PAGE] == []
