@@ -52,13 +52,15 @@ class _Offered:
 
 
 _Choice: TypeAlias = tuple[str, tuple[Override, ...]]
+# The same without partitions, and the types it is from: what claims that differ in their names alone share.
+_Draft: TypeAlias = tuple[str, Sequence[_Offered], Sequence[Override]]
 
 
 class LaunchOptions:
-    """What is on offer, and how to buy for a claim from it: found once for each claim, by name.
+    """What is on offer, and how to buy for a claim from it: found once for all claims that ask for the same.
 
-    That takes milliseconds for each: where there are many, nobody should wait for it. Not for threads to
-    share, but one may go on where another ended.
+    That takes milliseconds for each that differs: where there are many, nobody should wait for it. Not for
+    threads to share, but one may go on where another ended.
     """
 
     def __init__(self, types: Iterable[InstanceType]) -> None:
@@ -66,6 +68,7 @@ class LaunchOptions:
         self._places = tuple({_place(o): o for one in self._types.values() for o in one.offerings}.values())
         # By the places that suit a claim, of which there are few combinations: the types to be had there.
         self._offered: dict[tuple[object, ...], dict[str, _Offered]] = {}
+        self._drafts: dict[tuple[object, ...], _Draft] = {}
         self._chosen: dict[str, _Choice] = {}
 
     def choose(self, claim: NodeClaim) -> _Choice:
@@ -73,6 +76,13 @@ class LaunchOptions:
         if claim.name not in self._chosen:
             self._chosen[claim.name] = options(claim, self)
         return self._chosen[claim.name]
+
+    def draft(self, claim: NodeClaim) -> _Draft:
+        """Return what is chosen for all claims that ask for the same as this one."""
+        key = claim.requirements, claim.requests, claim.instance_types, claim.generation
+        if key not in self._drafts:
+            self._drafts[key] = _draft(claim, self)
+        return self._drafts[key]
 
     def offered(self, claim: NodeClaim) -> list[_Offered]:
         """Return the claim's types that hold it and are on offer where it may be, each with where.
@@ -121,9 +131,15 @@ def options(claim: NodeClaim, buyable: LaunchOptions) -> _Choice:
     that costs more than the cheapest on demand; of these the cheapest. With minValues nothing is left out
     for its kind or price, and where the types left have too few values, there is nothing to choose from.
     """
+    capacity_type, kept, overrides = buyable.draft(claim)
+    return capacity_type, _in_partition(claim, kept, overrides)
+
+
+def _draft(claim: NodeClaim, buyable: LaunchOptions) -> _Draft:
+    """Return what `options` does, before a partition is chosen. Reads of a claim only what it asks for."""
     if _wants_reserved(claim):
         there = buyable.offered(claim)
-        return labels.RESERVED, _in_partition(claim, there, list(_reserved(there)))
+        return labels.RESERVED, there, list(_reserved(there))
     picky = any(r.min_values for r in claim.requirements.in_order())
     offered = buyable.offered(claim)
     if not picky:
@@ -134,8 +150,7 @@ def options(claim: NodeClaim, buyable: LaunchOptions) -> _Choice:
         kept = []
     spot = any(o.capacity_type == labels.SPOT for one in kept for o in one.offerings)
     capacity_type = labels.SPOT if spot else labels.ON_DEMAND
-    overrides = _overrides(kept, capacity_type)[:_MOST_OVERRIDES]
-    return capacity_type, _in_partition(claim, kept, overrides)
+    return capacity_type, kept, _overrides(kept, capacity_type)[:_MOST_OVERRIDES]
 
 
 def _wants_reserved(claim: NodeClaim) -> bool:

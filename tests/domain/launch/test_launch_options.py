@@ -9,6 +9,7 @@ from tests.builders import claim, instance_type
 from treenail.domain.launch.launch_options import LaunchOptions, options
 from treenail.domain.model import labels
 from treenail.domain.model.instance_types import InstanceType, Offering
+from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.requirements import Requirement, Requirements
 from treenail.domain.model.resources import Resources
@@ -126,3 +127,23 @@ def test_what_ran_out_leaves_too_few_values() -> None:
     types = (of_family(sold("c5.large", on_demand=1), "c"), of_family(gone, "m"))
 
     assert bought(types, families(2))[1] == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"instance_types": ("b",)},
+        {"requests": Resources({"cpu": 1500})},
+        {"requirements": Requirements([Requirement(labels.CAPACITY_TYPE, frozenset({labels.ON_DEMAND}))])},
+        {"generation": Generation.V1ALPHA5},
+    ],
+)
+def test_claims_that_ask_for_the_same_share_a_choice_and_others_do_not(other: dict[str, object]) -> None:
+    types = [sold(name, on_demand=2.0, spot=1.0) for name in "ab"]
+    first = wanting(types)
+    unlike = replace(first, name="unlike", **other)  # type: ignore[arg-type]
+    buyable = LaunchOptions(types)
+
+    assert buyable.draft(replace(first, name="alike")) is buyable.draft(first)
+    assert buyable.draft(unlike) is not buyable.draft(first)
+    assert buyable.choose(unlike) == options(unlike, LaunchOptions(types))
