@@ -68,6 +68,8 @@ class BufferPlanning:
             self._batcher.tell(PodLeft(uid=self._asked.pop(owner)))
         for owner in [owner for owner in (*self._refused, *self._failed) if owner not in short]:
             self._settle(owner)
+        if not self._model.buffers:
+            return
         if self._launching(now) is not None or self._retreat.until(now) is not None:
             return
         for owner, number in short.items():

@@ -495,7 +495,7 @@ class ClusterModel:
 
     def add_claim(self, claim: NodeClaim) -> None:
         """Count a claim as there that is only about to be written."""
-        self.objects.claims[claim.name] = claim
+        self.objects.put_claim(claim)
         self.capacity.forget_limit(claim.pool)
         self._recorder.view(claim.name)
 

@@ -93,21 +93,28 @@ class PodEvents:
 
     def __init__(self) -> None:
         self._at: dict[str, datetime] = {}
+        # By name, a claim and the same with the time: each claim is asked about often.
+        self._shown: dict[str, tuple[NodeClaim, NodeClaim]] = {}
 
     def note(self, claim: str, at: datetime) -> None:
         """Take in that a pod came to the node of a claim or left it."""
         self._at[claim] = at
+        self._shown.pop(claim, None)
 
     def forget(self, claim: str) -> None:
         """Forget a claim that is gone."""
         self._at.pop(claim, None)
+        self._shown.pop(claim, None)
 
     def on(self, claim: NodeClaim) -> NodeClaim:
         """Return a claim with the time of the last event, also where it does not say so yet."""
         heard, said = self._at.get(claim.name), claim.last_pod_event_at
         if heard is None or (said is not None and said >= heard):
             return claim
-        return replace(claim, last_pod_event_at=heard)
+        shown = self._shown.get(claim.name)
+        if shown is None or shown[0] is not claim:
+            shown = self._shown[claim.name] = claim, replace(claim, last_pod_event_at=heard)
+        return shown[1]
 
 
 class PodEventBook:

@@ -68,6 +68,8 @@ class Inventory:
         self._claims_of_provider: dict[str, dict[str, None]] = {}
         self._nodes_of_provider: dict[str, dict[str, None]] = {}
         self._provider_of_instance: dict[str, str] = {}
+        # All views in order, until a claim or a node changes: many look at all of them at one revision.
+        self._views: tuple[NodeView, ...] | None = None
         # Nodes to which pods came, or that they left, since somebody asked.
         self._moved: dict[str, None] = {}
         # The uids of claims that are gone, the latest of them: an answer to a write may come after the end.
@@ -197,12 +199,14 @@ class Inventory:
         if before is not None and before.provider_id != node.provider_id:
             self.remove_node(node.name)
         self.nodes[node.name] = node
+        self._views = None
         if node.provider_id:
             self._nodes_of_provider.setdefault(node.provider_id, {})[node.name] = None
 
     def remove_node(self, name: str) -> Node | None:
         """Forget a node and return it as it was last seen."""
         node = self.nodes.pop(name, None)
+        self._views = None
         if node is not None and node.provider_id:
             left = self._nodes_of_provider[node.provider_id]
             del left[name]
@@ -219,6 +223,7 @@ class Inventory:
         if before is not None and before.provider_id != claim.provider_id:
             self._forsake(before)
         self.claims[claim.name] = claim
+        self._views = None
         if not claim.provider_id:
             return ()
         there = self._claims_of_provider.setdefault(claim.provider_id, {})
@@ -230,6 +235,7 @@ class Inventory:
     def remove_claim(self, name: str) -> tuple[NodeClaim | None, tuple[str, ...]]:
         """Forget a claim; return it as it was last seen, and the nodes it leaves to themselves."""
         claim = self.claims.pop(name, None)
+        self._views = None
         if claim is None:
             return None, ()
         if claim.uid:
@@ -320,8 +326,13 @@ class Inventory:
         """Return the names of the nodes with a provider id, sorted."""
         return tuple(sorted(self._nodes_of_provider.get(provider_id, ()))) if provider_id else ()
 
-    def views(self) -> Iterable[NodeView]:
+    def views(self) -> tuple[NodeView, ...]:
         """Return every view, those of claims first, each by name."""
+        if self._views is None:
+            self._views = tuple(self._all_views())
+        return self._views
+
+    def _all_views(self) -> Iterable[NodeView]:
         names = sorted(self.claims)
         names += sorted(n for n in self.nodes if self.view_name(n) == n and n not in self.claims)
         return (view for name in names if (view := self.view(name)) is not None)
@@ -334,7 +345,9 @@ class Inventory:
     def pods_of(self, view: NodeView) -> tuple[Pod, ...]:
         """Return the pods that hold room on the node of `view`, by uid."""
         there = self._pods_on.get(view.node_name) if view.node_name else None
-        return tuple(there[uid] for uid in sorted(there)) if there else ()
+        if not there:
+            return ()
+        return tuple(there.values()) if len(there) == 1 else tuple(there[uid] for uid in sorted(there))
 
     def ready(self, name: str) -> bool:
         """Return whether pods that are sent to a view can start there."""

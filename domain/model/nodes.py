@@ -56,7 +56,10 @@ CONSOLIDATABLE = "Consolidatable"
 
 def condition_of(conditions: tuple[Condition, ...], kind: str) -> Condition | None:
     """Return the condition of type `kind`, if it is there."""
-    return next((c for c in conditions if c.type == kind), None)
+    for condition in conditions:
+        if condition.type == kind:
+            return condition
+    return None
 
 
 def holds(conditions: tuple[Condition, ...], kind: str) -> bool:

@@ -308,7 +308,10 @@ class ClusterMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_is_cached_is_what_is(self) -> None:
-        for view in self.model.objects.views():
+        objects = self.model.objects
+        named = [objects.view(name) for name in (*sorted(objects.claims), *sorted(objects.nodes))]
+        assert list(objects.views()) == [view for view in named if view is not None]
+        for view in objects.views():
             cached = self.model.capacity.existing_node(view.name)
             self.model.capacity._existing_nodes.pop(view.name, None)
             assert self.model.capacity.existing_node(view.name) == cached

@@ -6,7 +6,15 @@ from datetime import datetime
 import pytest
 
 from tests.builders import START, at, bound_pod, claim, claim_of, conditions, pending_pod, view
-from treenail.domain.cluster.emptiness import PodEventBook, PodsMoved, empty_since, is_empty, keeps, moved
+from treenail.domain.cluster.emptiness import (
+    PodEventBook,
+    PodEvents,
+    PodsMoved,
+    empty_since,
+    is_empty,
+    keeps,
+    moved,
+)
 from treenail.domain.model import labels
 from treenail.domain.model.claims import PROMISED, REPLACES
 from treenail.domain.model.node_pools import Generation
@@ -167,3 +175,21 @@ def test_what_was_not_written_is_to_be_written_later_unless_there_is_news() -> N
     book.again(first, 12)
     assert book.take(21) == (event(12),)
     assert book.take(100) == ()
+
+
+def test_a_claim_is_shown_with_the_last_event_that_was_heard_of_it() -> None:
+    events, first = PodEvents(), claim("c1")
+    assert events.on(first) is first
+
+    events.note("c1", at(10))
+    assert events.on(first) == replace(first, last_pod_event_at=at(10))
+    events.note("c1", at(20))
+    assert events.on(first) == replace(first, last_pod_event_at=at(20))
+
+    changed = replace(first, node_name="node-c1")
+    assert events.on(changed) == replace(changed, last_pod_event_at=at(20))
+    said = replace(first, last_pod_event_at=at(30))
+    assert events.on(said) is said
+
+    events.forget("c1")
+    assert events.on(first) is first
