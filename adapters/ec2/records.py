@@ -15,7 +15,8 @@ PRICES_FILE: Final = "prices.json"
 VOLUME_PRICES_FILE: Final = "volume-prices.json"
 # hpc* is for tightly coupled clusters: their interfaces are made for EFA, the bandwidth to EBS is that of a
 # small instance, one zone sells them, and all sizes of a family cost the same. f* has FPGAs, vt* chips for
-# video, and EC2 lists neither among GPUs and accelerators.
+# video, and EC2 lists neither among GPUs and accelerators. Images with CUDA are seldom built for arm64, which
+# g5g and p6e* have.
 _SPECIALISED: Final = ("hpc", "f1", "f2", "vt")
 # The share of each vCPU that burstable instances may use all the time, by size, as EC2's user guide gives it
 # (baseline utilization per vCPU), which gives none for t1. What is used beyond costs surplus credits, or is
@@ -98,8 +99,8 @@ class TypeRecord(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
 
     @property
     def specialised(self) -> bool:
-        """Whether it is for high-performance computing, or has FPGAs or chips for video."""
-        return self.family.startswith(_SPECIALISED)
+        """Whether it is for high-performance computing, or has FPGAs, video chips or GPUs beside arm64."""
+        return self.family.startswith(_SPECIALISED) or (bool(self.gpus) and self.arch == "arm64")
 
     @property
     def baseline(self) -> int | None:

@@ -33,9 +33,11 @@ _FAR: Final = 1.01
 # A node more must be worth this share of the whole cost: of equally cheap plans, the one with fewer nodes.
 _PER_NODE: Final = 1e-4
 # Where nodes have an overhead cost, a plan has at most so many nodes for each of first-fit's, and so many
-# more. It may have more if it then costs less than this share of what fewer nodes cost.
+# more, or one for so many pods: first-fit's one node may be the largest there is. It may have more if it then
+# costs less than this share of what fewer nodes cost.
 _TIMES: Final = 3.0
 _MORE: Final = 3.0
+_PODS_A_NODE: Final = 20
 _MANY_BELOW: Final = 2 / 3
 # How many times a node's surcharge counts when sizes are chosen: once at first, more where a plan had too
 # many nodes, and not at all (0) where its prices came to more than first-fit's.
@@ -183,7 +185,7 @@ class CheapestNodes:
         return units_in(found) > units_in(self._first)
 
     def _few_enough(self, found: list[PlannedNode]) -> bool:
-        most = _TIMES * nodes_in(self._first) + _MORE * self._share
+        most = max(_TIMES * nodes_in(self._first) + _MORE * self._share, sum(self._wanted) / _PODS_A_NODE)
         return nodes_in(found) <= most + ROUNDING or not any(d.option.template.overhead_cost for d in found)
 
     def _better(self, found: list[PlannedNode], best: list[PlannedNode], *, few: bool = True) -> bool:

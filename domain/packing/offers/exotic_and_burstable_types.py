@@ -1,9 +1,10 @@
 """Exotic, specialised and burstable types: for ordinary pods only where no ordinary type has as much room.
 
 Exotic types (bare metal, GPUs, accelerators) are left out, as at launch, and specialised ones unless they are
-listed. Burstable types count with their baseline of CPU: a pod may use what it requests all the time, and
-what goes beyond the baseline costs surplus credits or is throttled. Whoever lists types, families or
-categories gets those that are listed, and in full.
+listed. Those that are both (GPUs beside arm64) are left out for other exotic types, too. Burstable types
+count with their baseline of CPU: a pod may use what it requests all the time, and what goes beyond the
+baseline costs surplus credits or is throttled. Whoever lists types, families or categories gets those that
+are listed, and in full.
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ _KEPT: Final = 64
 
 def set_aside(template: NodeTemplate, requirements: Requirements, types: Indices) -> SetAside:
     """Return which of the `types` that meet `requirements` are set aside."""
-    ordinary = template.table.ordinary[types]
+    table = template.table
+    ordinary = table.ordinary[types]
+    twofold = (table.exotic & table.specialised)[types].any()
     # Without others to go to, all there is counts: nothing becomes impossible to buy.
-    if ordinary.all() or not ordinary.any():
+    if ordinary.all() or not (ordinary.any() or twofold):
         return NOTHING_ASIDE
-    within = template.table.offers.within(requirements)
+    within = table.offers.within(requirements)
     # minValues may need exotic types for their number: the launch keeps them then, too.
     picky = any(one.min_values is not None for one in requirements.values())
     named = bool(template.offer.reservation) or any(_lists(requirements, key) for key in _NAMING)
@@ -43,7 +46,10 @@ def set_aside(template: NodeTemplate, requirements: Requirements, types: Indices
         if len(template.asides) >= _KEPT:
             template.asides.clear()
         replaceable = types[~ordinary][_replaceable(template, within, types)]
-        known = template.asides[key] = _aside(template, replaceable, picky=picky, named=named)
+        known = _aside(template, replaceable, picky=picky, named=named)
+        if twofold and not (picky or named):
+            known = known.joined(SetAside(_rows(_unwanted(template, within, types))))
+        template.asides[key] = known
     return known
 
 
@@ -79,6 +85,21 @@ def _replaceable(template: NodeTemplate, within: Bools, types: Indices) -> Bools
     found &= usual.any(axis=0)
     everywhere: Bools = np.logical_and.reduce(found | ~sold[~ordinary], axis=1)
     return everywhere
+
+
+def _unwanted(template: NodeTemplate, within: Bools, types: Indices) -> Indices:
+    """Return the specialised ones of exotic `types` beside which another exotic one has as much room.
+
+    In each place, of those `within` (K), where they are sold, as with ordinary ones.
+    """
+    table, prices = template.table, template.table.offers.prices
+    exotic, special = types[table.exotic[types]], types[(table.exotic & table.specialised)[types]]
+    usual = exotic[~table.specialised[exotic]]
+    sold, there = prices[special][:, within] < np.inf, prices[usual][:, within] < np.inf
+    roomier: Bools = holds(template.room[usual], template.room[special][:, np.newaxis])
+    found = np.logical_or.reduce(roomier[:, :, np.newaxis] & there, axis=1)
+    unwanted: Indices = special[np.logical_and.reduce(found | ~sold, axis=1)]
+    return unwanted
 
 
 def _lists(requirements: Requirements, key: str) -> bool:

@@ -197,7 +197,15 @@ def test_bare_metal_and_types_with_chips_are_marked_exotic(name: str, exotic: bo
 
 @pytest.mark.parametrize(
     ("name", "specialised"),
-    [("m5.large", False), ("hpc7g.4xlarge", True), ("f2.6xlarge", True), ("vt1.3xlarge", True)],
+    [
+        ("m5.large", False),
+        ("m6g.large", False),
+        ("g5.xlarge", False),
+        ("g5g.xlarge", True),
+        ("hpc7g.4xlarge", True),
+        ("f2.6xlarge", True),
+        ("vt1.3xlarge", True),
+    ],
 )
 def test_types_for_one_kind_of_work_are_marked_specialised(name: str, specialised: bool) -> None:  # noqa: FBT001
     assert instance_type(name).specialised is specialised

@@ -91,14 +91,15 @@ def wholes(measurements: Sequence[Measurement]) -> str:
         "nodes",
         "first-fit's",
         "Karpenter's",
-        "above 3 for each of first-fit's and 3 more",
+        "above 3 for each of first-fit's and 3 more, and above one for 20 pods",
     )
     classic = {(_key(one), one.seed): one for one in measurements if one.side not in (KARPENTER, _OURS)}
     lines = []
     for key, pairs in _by_key(measurements):
         beside = [whole_cost(o) / whole_cost(k) for k, o in pairs if k.nodes]
         first = [classic[key, o.seed].nodes for _, o in pairs]
-        over = sum(o.nodes > 3 * nodes + 3 for (_, o), nodes in zip(pairs, first, strict=True))
+        most = (max(3 * nodes + 3, o.placed / 20) for (_, o), nodes in zip(pairs, first, strict=True))
+        over = sum(o.nodes > bound for (_, o), bound in zip(pairs, most, strict=True))
         nodes = (sum(o.nodes for _, o in pairs), sum(first), sum(k.nodes for k, _ in pairs))
         lines.append((*key, str(len(pairs)), *_median_and_highest(beside), *map(str, nodes), str(over)))
     return _table(headings, lines)

@@ -34,6 +34,11 @@ T3 = replace(instance_type("t3.large", cpu=2, memory=8, price=0.083), baseline=6
 HPC = replace(instance_type("hpc7.large", cpu=2, memory=8, price=0.05), specialised=True)
 METAL = replace(instance_type("m5.metal", cpu=2, memory=8, price=0.04), exotic=True)
 GPU = replace(instance_type("g5.large", cpu=2, memory=8, price=0.03, more={"nvidia.com/gpu": 1}), exotic=True)
+ARM_GPU = replace(
+    instance_type("g5g.large", cpu=2, memory=8, price=0.02, more={"nvidia.com/gpu": 1}),
+    exotic=True,
+    specialised=True,
+)
 ALL = (M5, T3, HPC, METAL, GPU)
 
 
@@ -116,7 +121,29 @@ def test_types_with_chips_and_bare_metal_are_bought_for_those_that_ask_for_them(
     assert bought(asking("500m", selector={labels.INSTANCE_SIZE: "metal"})) == ("m5.metal",)
 
 
-@pytest.mark.parametrize("special", [T3, HPC, METAL, GPU])
+ON_GPU = asking("500m", more={"nvidia.com/gpu": 1})
+
+
+def test_gpus_beside_arm64_are_bought_where_they_are_named_or_no_others_have_as_much_room() -> None:
+    of_both = is_in(labels.INSTANCE_FAMILY, "g5g", "g5")
+
+    assert bought(ON_GPU, types=(*ALL, ARM_GPU)) == ("g5.large",)
+    assert bought(ON_GPU, types=(GPU, ARM_GPU)) == ("g5.large",)
+    assert bought(ON_GPU, of_both, types=(*ALL, ARM_GPU)) == ("g5g.large", "g5.large")
+    assert bought(ON_GPU, types=(M5, ARM_GPU)) == ("g5g.large",)
+
+
+def test_a_pod_that_asks_for_what_only_gpus_beside_arm64_have_gets_them() -> None:
+    arm = replace(
+        ARM_GPU,
+        requirements=ARM_GPU.requirements.without([labels.ARCH]).with_([is_in(labels.ARCH, "arm64")]),
+    )
+    of = asking("500m", more={"nvidia.com/gpu": 1}, selector={labels.ARCH: "arm64"})
+
+    assert bought(of, types=(*ALL, arm)) == ("g5g.large",)
+
+
+@pytest.mark.parametrize("special", [T3, HPC, METAL, GPU, ARM_GPU])
 def test_where_nothing_else_has_as_much_room_any_type_is_bought(special: InstanceType) -> None:
     small = instance_type("m5.medium", cpu=1, memory=4, price=0.048)
 
@@ -124,7 +151,7 @@ def test_where_nothing_else_has_as_much_room_any_type_is_bought(special: Instanc
     assert bought(asking("1500m"), types=(special,)) == (special.name,)
 
 
-@pytest.mark.parametrize("special", [T3, HPC, METAL, GPU])
+@pytest.mark.parametrize("special", [T3, HPC, METAL, GPU, ARM_GPU])
 def test_where_ordinary_types_ran_out_any_type_is_bought(special: InstanceType) -> None:
     out = tuple(replace(o, available=False) for o in M5.offerings)
 
@@ -157,7 +184,7 @@ def test_consolidation_replaces_a_node_by_a_burstable_one_only_within_the_baseli
     assert replaced_by(M5, "700m") == []
 
 
-@pytest.mark.parametrize("special", [T3, HPC, METAL, GPU])
+@pytest.mark.parametrize("special", [T3, HPC, METAL, GPU, ARM_GPU])
 def test_consolidation_leaves_a_node_that_costs_less_than_an_ordinary_one(special: InstanceType) -> None:
     assert replaced_by(special, "1500m") == []
 
@@ -175,7 +202,8 @@ def scattered(seed: int) -> tuple[Problem, Problem]:
         )
         for number in range(dice.randint(2, 9))
     )
-    kinds: tuple[dict[str, object], ...] = ({}, {}, {"specialised": True}, {"exotic": True})
+    special_gpus: dict[str, object] = {"specialised": True, "exotic": True}
+    kinds: tuple[dict[str, object], ...] = ({}, {}, {"specialised": True}, {"exotic": True}, special_gpus)
     special = tuple(
         replace(one, **dice.choice((*kinds, {"baseline": one.capacity["cpu"] // 4})))  # type: ignore[arg-type]
         for one in plain

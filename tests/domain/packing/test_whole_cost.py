@@ -66,6 +66,16 @@ def test_there_are_no_more_than_three_nodes_for_each_of_first_fits_and_three_mor
     assert plan.whole_cost <= classic.whole_cost
 
 
+def test_there_is_one_for_twenty_pods_however_few_first_fit_has() -> None:
+    huge = instance_type("u7.224xlarge", cpu=896, memory=3072, price=12.0, pods=737, ways={"on-demand": 1.0})
+    of = replace(web(300), offers=(offer(types=(LARGE, huge)),))
+
+    plan, classic = pack(of), pack(first_fit(of))
+
+    assert len(classic.claims) == 1
+    assert types_of(plan) == ["c6g.8xlarge"] * 10
+
+
 def test_there_are_more_where_they_save_a_third() -> None:
     huge = instance_type("c6a.32xlarge", cpu=128, memory=256, price=4.896)
     of = replace(web(20), offers=(offer(types=(TINY, huge)),))
