@@ -48,7 +48,7 @@ SettingsSaid: TypeAlias = Annotated[
     typer.Option(
         "--setting",
         metavar="NAME=VALUE",
-        help="A setting of the controller, such as CONSOLIDATION=on; may be given more than once.",
+        help="A setting of the controller, such as CONSOLIDATION=off; may be given more than once.",
     ),
 ]
 _NOTHING: Final[Mapping[str, str]] = {}
@@ -64,7 +64,7 @@ def said_by(written: Sequence[str] | None, option: str = "--setting") -> dict[st
     for one in written or ():
         name, equals, value = one.partition("=")
         if not equals:
-            raise BadInputError(f"{option} {one!r} is not NAME=VALUE, such as CONSOLIDATION=on")
+            raise BadInputError(f"{option} {one!r} is not NAME=VALUE, such as CONSOLIDATION=off")
         if name not in _DECIDING:
             raise BadInputError(f"{option} {one!r}: {_why_not(name)}")
         said[name] = value

@@ -13,7 +13,7 @@ each with an order of its own, and the plan is taken after which the cluster cos
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Final
@@ -159,14 +159,17 @@ class _Repack:
         waiting = [one for one in self._open.values() if one.price is not None]
         self._tries = _MOST_TOGETHER
         while waiting and self._tries > 0:
-            for count in reversed(_TOGETHER):
-                some = self._admitted(waiting, count)
-                if len(some) < count:
-                    continue
+            for some in self._groups(waiting):
                 self._tries -= 1
                 if self._exchange(some):
                     break
             waiting = [one for one in waiting[1:] if one.name in self._open]
+
+    def _groups(self, waiting: Sequence[CandidateNode]) -> Iterator[tuple[CandidateNode, ...]]:
+        """Yield the first nodes to try together, the most first: as many as budgets let go, too."""
+        sizes = {len(self._admitted(waiting, count)) for count in _TOGETHER} - {0, 1}
+        for size in sorted(sizes, reverse=True):
+            yield self._admitted(waiting, size)
 
     def _admitted(self, waiting: Iterable[CandidateNode], count: int) -> tuple[CandidateNode, ...]:
         """Return the first nodes that budgets let go together, `count` of them at most."""

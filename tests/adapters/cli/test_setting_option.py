@@ -44,7 +44,7 @@ def test_the_setting_comes_before_the_config_map(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "complaint"),
     [
-        ("PACKING", "--setting 'PACKING' is not NAME=VALUE, such as CONSOLIDATION=on"),
+        ("PACKING", "--setting 'PACKING' is not NAME=VALUE, such as CONSOLIDATION=off"),
         (
             "packing=cheapest",
             "--setting 'packing=cheapest': there is no setting packing; did you mean PACKING?",

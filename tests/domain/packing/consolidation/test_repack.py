@@ -258,7 +258,7 @@ def test_no_more_nodes_go_than_budgets_allow_unless_the_whole_plan_is_wanted() -
     plan = repack(cluster.problem(terms=PoolTerms(allowed=2)))
     assert len(removed(plan)) == 2
     assert any("blocking budget of default" in one.why.sentence for one in plan.staying)
-    assert len(removed(repack(cluster.problem(terms=PoolTerms(allowed=2), whole=True)))) == 6
+    assert len(removed(repack(cluster.problem(terms=PoolTerms(allowed=2), whole=True)))) == 7
 
 
 def test_what_budgets_let_go_first_is_part_of_the_whole_plan() -> None:
