@@ -14,7 +14,7 @@ each with an order of its own, and the plan is taken after which the cluster cos
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import attrgetter
 from typing import Final
 
@@ -26,8 +26,14 @@ from treenail.domain.packing.consolidation.new_node_bound import NewNodeBound
 from treenail.domain.packing.consolidation.price_filter import NONE_CHEAPER
 from treenail.domain.packing.consolidation.rearrangement import Rearrangement, TopologyTies, Trial
 from treenail.domain.packing.consolidation.same_type import not_bought_again
+from treenail.domain.packing.consolidation.search_order import (
+    WAYS,
+    Way,
+    kept_first,
+    most_saved_first,
+    other_ways,
+)
 from treenail.domain.packing.consolidation.worth import EVICTION_DOLLARS, ROUNDING
-from treenail.domain.packing.problem import Problem
 
 # So many nodes are tried together: each trial is a whole plan.
 _TOGETHER: Final = (2, 3, 5, 8)
@@ -42,26 +48,6 @@ _ANOTHER_WAY: Final = 0.02
 _WORTH_PLANNING: Final = 1e-6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Way:
-    """An order to search in.
-
-    Nodes are tried by what they save for each unit of disruption, the most first; or the `dearest_first`.
-    They are tried one by one, and then several together; or `together_first`, as many as may be.
-    """
-
-    dearest_first: bool
-    together_first: bool
-
-
-# Of plans that earn the same the earliest is taken: its moves are the smallest.
-_WAYS: Final = tuple(
-    _Way(dearest_first=dearest, together_first=together)
-    for together in (False, True)
-    for dearest in (False, True)
-)
-
-
 def repack(problem: ConsolidationProblem) -> ConsolidationPlan:
     """Return the moves that are worth making, in order, and why the other candidates stay.
 
@@ -71,22 +57,13 @@ def repack(problem: ConsolidationProblem) -> ConsolidationPlan:
     untold = next((one for one in problem.candidates if not told.issuperset(one.pods)), None)
     if untold is not None:
         return _nothing(problem, Block.PODS_UNTOLD.by(untold.name))
-    best = _Repack(problem, _WAYS[0])
+    best = _Repack(problem, WAYS[0])
     enough = sum(one.cost for one in problem.candidates) * _ANOTHER_WAY
-    for way in _other_ways(problem):
+    for way in other_ways(problem):
         other = _Repack(problem, way)
         if other.earns > best.earns + enough:
             best, enough = other, ROUNDING
     return best.written()
-
-
-def _other_ways(problem: ConsolidationProblem) -> Sequence[_Way]:
-    """Return the ways to search in beside the first: none where cost alone does not tell plans apart."""
-    # One node alone is tried in the same way whatever the order.
-    several = len(problem.candidates) > 1
-    returning = any(terms.return_premium is not None for terms in problem.terms.values())
-    waiting = bool(problem.not_receiving) and any(one.patient for one in problem.candidates)
-    return _WAYS[1:] if several and not returning and not waiting else ()
 
 
 def _nothing(problem: ConsolidationProblem, why: Blocker) -> ConsolidationPlan:
@@ -100,11 +77,11 @@ def _nothing(problem: ConsolidationProblem, why: Blocker) -> ConsolidationPlan:
 class _Repack:
     """One search. `_open` are the candidates that may still go, in the order in which they are tried."""
 
-    def __init__(self, problem: ConsolidationProblem, way: _Way) -> None:
+    def __init__(self, problem: ConsolidationProblem, way: Way) -> None:
         self._problem = problem
-        in_order = sorted(problem.candidates, key=_most_saved_first)
+        in_order = sorted(problem.candidates, key=most_saved_first)
         self._candidates = {one.name: one for one in in_order}
-        self._cluster = Rearrangement(_kept_first(problem, in_order), in_order)
+        self._cluster = Rearrangement(kept_first(problem, in_order), in_order)
         self._terms = MoveTerms(problem)
         settings, offers = problem.problem.settings, problem.problem.offers
         self._bound = NewNodeBound(offers, self._cluster.axis, settings)
@@ -127,7 +104,7 @@ class _Repack:
         moves = sum(move.disruption for move in self._moves) * EVICTION_DOLLARS
         return sum(move.saves for move in self._moves) - moves / _HOURS_TO_EARN
 
-    def _search(self, way: _Way) -> None:
+    def _search(self, way: Way) -> None:
         unpackable = self._cluster.unpackable
         for one in self._candidates.values():
             unplaced = next((uid for uid in one.pods if uid in unpackable), None)
@@ -406,19 +383,3 @@ def _earned(some: Sequence[CandidateNode], trial: Trial) -> float:
     """Return what a trial of nodes saves at most, $/h, less what it costs to move their pods, over a day."""
     saves = sum(one.cost for one in some) - sum(claim.price + claim.surcharge for claim in trial.claims)
     return saves - sum(one.disruption for one in some) * EVICTION_DOLLARS / _HOURS_TO_EARN
-
-
-def _most_saved_first(one: CandidateNode) -> tuple[float, float, str]:
-    """Return where a candidate comes: what it saves for each unit of disruption, the most first."""
-    return (-one.cost / one.disruption, one.disruption, one.name)
-
-
-def _kept_first(problem: ConsolidationProblem, in_order: Sequence[CandidateNode]) -> Problem:
-    """Return the problem with its nodes in the order they are to be filled.
-
-    First those that stay in any case, as they came; then candidates, the last to go first: so that pods go to
-    nodes that are likely to stay.
-    """
-    place = {one.name: len(in_order) - at for at, one in enumerate(in_order)}
-    nodes = sorted(problem.problem.existing_nodes, key=lambda node: place.get(node.name, 0))
-    return replace(problem.problem, existing_nodes=tuple(nodes))

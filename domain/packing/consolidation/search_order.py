@@ -1,0 +1,55 @@
+"""The orders in which a search for moves tries nodes, and fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, ConsolidationProblem
+from treenail.domain.packing.problem import Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """An order to search in.
+
+    Nodes are tried by what they save for each unit of disruption, the most first; or the `dearest_first`.
+    They are tried one by one, and then several together; or `together_first`, as many as may be.
+    """
+
+    dearest_first: bool
+    together_first: bool
+
+
+# Of plans that earn the same the earliest is taken: its moves are the smallest.
+WAYS: Final = tuple(
+    Way(dearest_first=dearest, together_first=together)
+    for together in (False, True)
+    for dearest in (False, True)
+)
+
+
+def other_ways(problem: ConsolidationProblem) -> Sequence[Way]:
+    """Return the ways to search in beside the first: none where cost alone does not tell plans apart."""
+    # One node alone is tried in the same way whatever the order.
+    several = len(problem.candidates) > 1
+    returning = any(terms.return_premium is not None for terms in problem.terms.values())
+    waiting = bool(problem.not_receiving) and any(one.patient for one in problem.candidates)
+    return WAYS[1:] if several and not returning and not waiting else ()
+
+
+def most_saved_first(one: CandidateNode) -> tuple[float, float, str]:
+    """Return where a candidate comes: what it saves for each unit of disruption, the most first."""
+    return (-one.cost / one.disruption, one.disruption, one.name)
+
+
+def kept_first(problem: ConsolidationProblem, in_order: Sequence[CandidateNode]) -> Problem:
+    """Return the problem with its nodes in the order they are to be filled.
+
+    First those that stay in any case, as they came; then candidates, the last to go first: so that pods go to
+    nodes that are likely to stay.
+    """
+    place = {one.name: len(in_order) - at for at, one in enumerate(in_order)}
+    nodes = sorted(problem.problem.existing_nodes, key=lambda node: place.get(node.name, 0))
+    return replace(problem.problem, existing_nodes=tuple(nodes))
