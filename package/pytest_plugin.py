@@ -11,6 +11,8 @@ import pytest
 if TYPE_CHECKING:
     from treenail.testing import Conditions, Rehearsal
 
+pytest.register_assert_rewrite("treenail.testing.contracts")
+
 _LINES: Final = 40
 _MADE: Final = pytest.StashKey[list["Rehearsal"]]()
 _FAILED: Final = pytest.StashKey[bool]()

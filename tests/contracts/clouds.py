@@ -18,8 +18,6 @@ OF_ROLE = replace(
     node_class(amis=(SelectorTerm(alias="al2023@latest"),)), uid="uid-1", role="KarpenterNodeRole-demo"
 )
 SPOT_PRICES = {(name, zone): 0.03 for name in ("c5.large", "m5.large", "m6g.large") for zone in ZONES}
-# What the answer to a launch does not say, or says otherwise.
-LATER_KNOWN = ("tags", "launched_at", "node_name", "state", "subnet_id", "security_groups", "placement_group")
 # One worker runs all that is held against the laboratory, so that it is started once.
 ec2 = pytest.param("ec2", marks=pytest.mark.xdist_group("contract of clouds"))
 # Node classes and accounts mean nothing to KWOK.

@@ -8,18 +8,18 @@ from datetime import timedelta
 import pytest
 
 from tests.adapters.fake.ec2.rig import node_class, request
-from tests.contracts.clouds import LATER_KNOWN, NOWHERE, OF_ROLE, Setup, of_ec2
+from tests.contracts.clouds import NOWHERE, OF_ROLE, Setup, of_ec2
 from treenail.domain.interruption.impairments import Impairments
 from treenail.domain.interruption.message_parsing import InterruptionKind
 from treenail.domain.model import labels
 from treenail.domain.model.errors import InvalidError, NodeClassNotReadyError, NotFoundError
-from treenail.domain.model.fleets import LAUNCH_TAG, InstanceState
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import DEFAULT_KUBELET, Kubelet
 from treenail.domain.model.observed_capacity import AllocatableObserved, MemoryObserved
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.template_hash import sizing_hash
 from treenail.domain.ports import Cloud
+from treenail.testing.contracts import CloudContract, CloudSubject
 
 OTHER_KUBELET = Kubelet(max_pods=20)
 
@@ -184,59 +184,6 @@ def test_an_instance_says_whose_hardware_it_runs_on(
     assert bought.labels[labels.INSTANCE_TENANCY] == listed.labels[labels.INSTANCE_TENANCY] == tenancy
 
 
-def test_a_call_made_again_with_its_token_buys_nothing_more(setup: Setup) -> None:
-    first = setup.cloud.launch(request(count=2))
-    setup.settle()
-
-    again = setup.cloud.launch(request(count=2))
-    setup.settle()
-
-    assert sorted(i.id for i in again.instances) == sorted(i.id for i in first.instances)
-    assert len(setup.cloud.instances()) == 2
-
-
-def test_a_token_is_not_to_be_used_for_another_request(setup: Setup) -> None:
-    setup.cloud.launch(request(count=2))
-
-    with pytest.raises(InvalidError):
-        setup.cloud.launch(request(count=3))
-
-
-@pytest.mark.parametrize(
-    "impossible",
-    [replace(request(), overrides=()), request(count=0), request("no-such-type.large/a")],
-    ids=["no overrides", "no instances", "no such type"],
-)
-def test_a_request_that_can_never_be_met_is_refused(setup: Setup, impossible: object) -> None:
-    with pytest.raises(InvalidError):
-        setup.cloud.launch(impossible)  # type: ignore[arg-type]
-
-
-def test_instances_are_found_by_the_token_they_were_bought_under(setup: Setup) -> None:
-    one = setup.cloud.launch(request(call="one", count=2))
-    setup.cloud.launch(request(call="two"))
-    setup.settle()
-
-    found = setup.cloud.launched_by("one")
-
-    assert sorted(i.id for i in found) == sorted(i.id for i in one.instances)
-    assert {i.tags[LAUNCH_TAG] for i in found} == {"one"}
-    assert setup.cloud.launched_by("three") == ()
-
-
-def test_a_listing_describes_instances_as_the_launch_did(setup: Setup) -> None:
-    (launched,) = setup.cloud.launch(request()).instances
-    setup.settle()
-
-    (listed,) = setup.cloud.instances()
-
-    assert listed.state is InstanceState.RUNNING
-    # EC2 adds tags of its own, and says to the second when an instance was launched.
-    assert listed.tags.items() >= launched.tags.items()
-    assert abs(listed.launched_at - launched.launched_at) < timedelta(minutes=1)
-    assert replace(launched, **{name: getattr(listed, name) for name in LATER_KNOWN}) == listed
-
-
 @of_ec2
 def test_a_listing_says_where_in_the_network_an_instance_is(setup: Setup) -> None:
     setup.cloud.launch(request())
@@ -247,16 +194,6 @@ def test_a_listing_says_where_in_the_network_an_instance_is(setup: Setup) -> Non
     meant = setup.cloud.node_class_status(node_class()).meaning
     assert listed.subnet_id in {subnet.id for subnet in meant.subnets}
     assert listed.security_groups == tuple(sorted(group.id for group in meant.security_groups))
-
-
-def test_who_asks_for_the_instances_of_a_call_is_told_what_their_nodes_are_called(setup: Setup) -> None:
-    setup.cloud.launch(request(call="one", count=2))
-    setup.settle()
-
-    names = {instance.node_name for instance in setup.cloud.launched_by("one")}
-
-    assert len(names) == 2
-    assert "" not in names
 
 
 @of_ec2
@@ -315,30 +252,6 @@ def test_what_is_wrong_with_an_instance_is_told_until_it_is_terminated(setup: Se
     assert setup.cloud.impairments() == Impairments()
 
 
-def test_what_is_terminated_leaves_the_listings(setup: Setup) -> None:
-    kept, given_back = setup.cloud.launch(request(count=2)).instances
-    setup.settle()
-
-    setup.cloud.terminate((given_back.id,))
-    at_once = [i.id for i in setup.cloud.instances() if i.live]
-    setup.settle()
-
-    assert at_once == [kept.id]
-    assert [i.id for i in setup.cloud.instances()] == [kept.id]
-    assert [i.id for i in setup.cloud.launched_by("call-1")] == [kept.id]
-
-
-def test_terminating_twice_or_what_never_was_does_not_matter(setup: Setup) -> None:
-    (instance,) = setup.cloud.launch(request()).instances
-    setup.settle()
-
-    for _ in range(2):
-        setup.cloud.terminate((instance.id, "i-00000000000000000"))
-        setup.settle()
-
-    assert setup.cloud.instances() == ()
-
-
 @of_ec2
 def test_instances_of_other_clusters_are_none_of_ours(setup: Setup) -> None:
     with pytest.raises(InvalidError):
@@ -346,3 +259,15 @@ def test_instances_of_other_clusters_are_none_of_ours(setup: Setup) -> None:
     setup.settle()
 
     assert setup.cloud.instances() == ()
+
+
+class TestEveryCloud(CloudContract):
+    @pytest.fixture
+    def subject(self, setup: Setup) -> CloudSubject:
+        return CloudSubject(
+            cloud=setup.cloud,
+            settle=setup.settle,
+            node_class=node_class(),
+            instance_type="m5.large",
+            zone="us-east-1a",
+        )

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from treenail import testing
-from treenail.testing import Rehearsal
+from treenail.testing import Rehearsal, contracts
 
 ROOT: Path = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "testing.md").read_text()
@@ -42,7 +42,7 @@ def test_the_code_on_testing_runs_as_it_stands(tmp_path: Path) -> None:
     compared = run_pytest(tmp_path, "-k", "on_file and timeline")
 
     assert "test_the_timeline_is_on_file.txt is not there yet" in fresh.stdout
-    assert "9 passed" in written.stdout, written.stdout + written.stderr
+    assert "25 passed" in written.stdout, written.stdout + written.stderr
     assert "1 passed" in compared.stdout, compared.stdout
 
 
@@ -56,6 +56,11 @@ def test_a_failed_test_shows_the_end_of_what_happened(tmp_path: Path) -> None:
 
     assert "rehearsal with seed 7" in said
     assert "60.000000 ControllerKilled {}\nat 60 s: 0 pods" in said
+
+
+@pytest.mark.parametrize("name", contracts.__all__)
+def test_every_contract_is_documented(name: str) -> None:
+    assert f"`{name}`" in PAGE or f"`{name}(" in PAGE
 
 
 @pytest.mark.parametrize("name", testing.__all__)

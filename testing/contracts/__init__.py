@@ -1,0 +1,8 @@
+"""What every implementation of a port must do, as test classes to be derived from. They need pytest."""
+
+from __future__ import annotations
+
+from treenail.testing.contracts.clouds import CloudContract, CloudSubject
+from treenail.testing.contracts.queues import QueueContract, QueueSubject
+
+__all__ = ["CloudContract", "CloudSubject", "QueueContract", "QueueSubject"]
