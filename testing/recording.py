@@ -19,7 +19,7 @@ from treenail.adapters.fake.cluster import ClusterFaults
 from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings
 from treenail.domain.model.errors import PortError
 from treenail.testing.golden import difference, timeline_text
-from treenail.testing.inputs import Input
+from treenail.testing.inputs import RECORDED, Input
 from treenail.testing.rehearsal import Rehearsal
 
 FORMAT: Final = 1
@@ -38,6 +38,17 @@ class RecordingError(Exception):
     """Something cannot be recorded, or a recording cannot be read or repeated."""
 
 
+class _WrittenInput(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """An input as a file has it."""
+
+    at: float
+    step: int
+    call: str
+    args: list[Any]
+    kwargs: dict[str, Any]
+    raised: bool
+
+
 class _Written(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """A recording as its file has it."""
 
@@ -47,7 +58,7 @@ class _Written(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     seed: int
     conditions: dict[str, Any]
     own: list[str]
-    inputs: list[dict[str, Any]]
+    inputs: list[_WrittenInput]
     seconds: float
     steps: int
     timeline: str
@@ -101,6 +112,7 @@ def replay(path: str | Path, *, conditions: Conditions | None = None) -> Replay:
 
     Raises:
         RecordingError: the file is no recording, is of another format, or lacks conditions; they are named.
+        OSError: the file cannot be read.
     """
     try:
         written = msgspec.json.decode(Path(path).read_bytes(), type=_Written)
@@ -111,25 +123,28 @@ def replay(path: str | Path, *, conditions: Conditions | None = None) -> Replay:
     if written.own and conditions is None:
         own = ", ".join(written.own)
         raise RecordingError(f"{path}: was recorded with conditions of its own, which must be given: {own}")
-    plain: dict[str, Any] = {
-        name: msgspec.convert(written.conditions[name], kind) for name, kind in _PLAIN.items()
-    }
+    told = written.conditions
+    try:
+        plain: dict[str, Any] = {name: msgspec.convert(told[name], kind) for name, kind in _PLAIN.items()}
+        inputs = [_read(one, path) for one in written.inputs]
+    except (KeyError, msgspec.ValidationError) as error:
+        raise RecordingError(f"{path}: {error}") from None
     rehearsal = Rehearsal(seed=written.seed, conditions=replace(conditions or Conditions(), **plain))
-    inputs = [_read(one, path) for one in written.inputs]
     rehearsal.repeat(inputs, until=written.seconds, steps=written.steps)
     return Replay(rehearsal, written.timeline)
 
 
-def _write(one: Input) -> dict[str, Any]:
+def _write(one: Input) -> _WrittenInput:
     where = f"{one.call} at {one.at:.3f} s"
-    return {
-        "at": one.at,
-        "step": one.step,
-        "call": one.call,
-        "args": [_plain(value, where) for value in one.args],
-        "kwargs": {name: _plain(value, where) for name, value in one.kwargs.items()},
-        "raised": one.raised,
-    }
+    as_file = one.call == "apply_file"
+    return _WrittenInput(
+        at=one.at,
+        step=one.step,
+        call=one.call,
+        args=[_plain(Path(value) if as_file else value, where) for value in one.args],
+        kwargs={name: _plain(Path(value) if as_file else value, where) for name, value in one.kwargs.items()},
+        raised=one.raised,
+    )
 
 
 def _plain(value: object, where: str) -> object:
@@ -137,7 +152,7 @@ def _plain(value: object, where: str) -> object:
     match value:
         case None | bool() | int() | float() | str():
             return value
-        case Path() if where.startswith("apply_file") and value.is_file():
+        case Path() if value.is_file():
             return {"file": str(value), "text": value.read_text(encoding="utf-8")}
         case ClusterFaults() | EC2Faults():
             return {"faults": type(value).__name__, "values": msgspec.to_builtins(value)}
@@ -153,10 +168,12 @@ def _name(of: type) -> str:
     return f"{of.__module__}:{of.__qualname__}"
 
 
-def _read(one: dict[str, Any], path: str | Path) -> Input:
-    args = tuple(_value(value, path) for value in one["args"])
-    kwargs = {name: _value(value, path) for name, value in one["kwargs"].items()}
-    return Input(one["at"], one["step"], one["call"], args, kwargs, one["raised"])
+def _read(one: _WrittenInput, path: str | Path) -> Input:
+    if one.call not in RECORDED:
+        raise RecordingError(f"{path}: {one.call} is no input of a rehearsal")
+    args = tuple(_value(value, path) for value in one.args)
+    kwargs = {name: _value(value, path) for name, value in one.kwargs.items()}
+    return Input(one.at, one.step, one.call, args, kwargs, one.raised)
 
 
 def _value(value: object, path: str | Path) -> object:
@@ -168,19 +185,19 @@ def _value(value: object, path: str | Path) -> object:
         case {"faults": str(kind), "values": values}:
             return msgspec.convert(values, _FAULTS[kind])
         case {"error": str(name), "text": text}:
-            return _class(name, path)(text)
+            return _class(name, path, PortError)(text)
         case {"class": str(name)}:
             return _class(name, path)
         case _:
             return value
 
 
-def _class(name: str, path: str | Path) -> Any:  # noqa: ANN401
-    """Return a class that is imported already: a file imports nothing."""
+def _class(name: str, path: str | Path, of: type = object) -> Any:  # noqa: ANN401
+    """Return a class `of` some kind that is imported already: a file imports nothing."""
     module, _, qualified = name.partition(":")
     found: Any = sys.modules.get(module)
     for part in qualified.split("."):
         found = getattr(found, part, None)
-    if not isinstance(found, type):
-        raise RecordingError(f"{path}: there is no class {name}; import its module first")
+    if not isinstance(found, type) or not issubclass(found, of):
+        raise RecordingError(f"{path}: there is no such class {name}; import its module first")
     return found

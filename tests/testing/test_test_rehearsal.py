@@ -210,6 +210,13 @@ def test_a_cloud_of_ones_own_is_called_in_place_of_ec2() -> None:
     assert len(made) == 1
 
 
+def call(name: str, *args: object) -> dict[str, object]:
+    return {"at": 1.0, "step": 1, "call": name, "args": ["launch", *args], "kwargs": {}, "raised": False}
+
+
+popen = {"error": "subprocess:Popen", "text": "true"}
+
+
 def stormy(rehearsal: Rehearsal) -> None:
     rehearsal.apply(WORLD)
     rehearsal.crash_at(NodeLaunched, restart_after=7)
@@ -283,6 +290,11 @@ def test_what_json_cannot_hold_is_not_recorded(tmp_path: Path) -> None:
         (lambda w: {**w, "format": 9}, "is of format 9, and 1 is known"),
         (lambda w: {**w, "own": ["catalogue"]}, "must be given: catalogue"),
         (lambda _: {}, "missing required field"),
+        (lambda w: {**w, "conditions": {}}, "cluster_faults"),
+        (lambda w: {**w, "inputs": [call("__exit__")]}, "__exit__ is no input of a rehearsal"),
+        (lambda w: {**w, "inputs": [call("fail", popen)]}, "no such class subprocess:Popen"),
+        (lambda w: {**w, "inputs": [{}]}, "required field `at`"),
+        (lambda w: {**w, "conditions": w["conditions"] | {"ec2_faults": {"slow": 7}}}, "is no probability"),
     ],
 )
 def test_a_recording_that_cannot_be_done_again_says_why(tmp_path: Path, change: Change, says: str) -> None:
@@ -315,3 +327,18 @@ def test_every_name_of_the_public_face_is_there_and_says_what_it_is() -> None:
     assert [
         name for name in testing.__all__ if not getattr(testing, name).__doc__ and name[0].isupper()
     ] == []
+
+
+def test_files_that_were_applied_are_part_of_a_recording(tmp_path: Path) -> None:
+    world, path = tmp_path / "world.yaml", tmp_path / "run.json"
+    world.write_text(WORLD)
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply_file(str(world))
+        rehearsal.apply(world)
+        rehearsal.run("1m")
+        record(rehearsal, path)
+
+    assert replay(path).difference == ""
+    world.write_text(text(node_class()))
+    with pytest.raises(RecordingError, match=r"world\.yaml is not what it was when it was applied"):
+        replay(path)
