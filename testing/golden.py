@@ -30,9 +30,15 @@ def timeline_lines(entries: Iterable[TimelineEntry]) -> Iterator[str]:
 
 
 def trace_text(rehearsal: Rehearsal, trace_id: str) -> str:
-    """Return the spans of a trace as an indented tree: name, seconds since its start, length, attributes."""
+    """Return the spans of a trace as an indented tree: name, seconds since its start, length, attributes.
+
+    Raises:
+        ValueError: there is no such trace.
+    """
     trees = rehearsal.telemetry.tree(trace_id)
-    start = min((tree.span.start for tree in trees), default=rehearsal.world.now())
+    if not trees:
+        raise ValueError(f"there is no trace {trace_id}: decisions() and ends() name those there are")
+    start = min(tree.span.start for tree in trees)
     return "".join(f"{line}\n" for tree in trees for line in _lines(tree, start, ""))
 
 

@@ -14,7 +14,7 @@ from treenail.adapters.fake.cluster import ClusterFaults
 from treenail.adapters.fake.ec2 import EC2Faults
 from treenail.domain.model.errors import PortError
 from treenail.testing.crash_plans import CrashPlan
-from treenail.testing.expectations import Expectation
+from treenail.testing.expectations import Expectation, check_message
 from treenail.testing.inputs import Input, recorded
 
 M = TypeVar("M")
@@ -102,6 +102,8 @@ class Rehearsal(EmbeddedRehearsal):
         """
         if (message is None) == (step is None) or nth < 1 or (step is not None and step <= self.world.steps):
             raise ValueError("crash_at: give a class of messages, and nth from 1 on, or a step yet to come")
+        if message is not None:
+            check_message(message)
         later = None if restart_after is None else seconds_of("crash_at: restart_after", restart_after)
 
         def crash() -> None:
@@ -144,6 +146,8 @@ class Rehearsal(EmbeddedRehearsal):
             AssertionError: from `run` and all else that lets time pass, at the first step after which it does
                 not hold; the message has a summary.
         """
+        if not callable(holds):
+            raise TypeError(f"always: {holds!r} is no function: it is asked after every step")
         name = called or getattr(holds, "__name__", repr(holds))
 
         def check() -> None:

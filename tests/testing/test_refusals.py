@@ -10,9 +10,15 @@ import pytest
 
 from tests.scenarios.manifests import changed, deployment, node_class, node_pool, text
 from treenail.adapters.api.manifests import ManifestError
-from treenail.adapters.embed import Rehearsal
-from treenail.adapters.fake.cluster import ClusterFaults, ClusterSettings
-from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings
+from treenail.testing import (
+    ClusterFaults,
+    ClusterSettings,
+    EC2Faults,
+    EC2Settings,
+    NodeLaunched,
+    Rehearsal,
+    trace_text,
+)
 
 Case = tuple[Callable[[Rehearsal], object], str]
 CASES: Final[dict[str, Case]] = {
@@ -93,6 +99,16 @@ CASES: Final[dict[str, Case]] = {
         lambda r: r.apply(text({**deployment(), "kind": "Deploymnt"})),
         '"Deploymnt" is not known; did you mean Deployment?',
     ),
+    "an actor": (
+        lambda r: r.expect_none(NodeLaunched, during="1m", to="NodeLifecyle"),
+        "did you mean NodeLifecycle?",
+    ),
+    "a message in text": (lambda r: r.crash_at("NodeLaunched"), "no class of messages"),  # type: ignore[arg-type]
+    "a value for an invariant": (lambda r: r.always(r.running() == 0), "no function"),  # type: ignore[arg-type]
+    "a trace": (lambda r: trace_text(r, "0" * 32), "there is no trace 0000"),
+    "a crash in the past": (lambda r: r.crash_at(step=0), "a step yet to come"),
+    "no failure": (lambda r: r.fail("launch", times=0), "count from 1"),
+    "a call": (lambda r: r.fail("create_clam"), "did you mean create_claim?"),
     "a file to apply": (lambda r: r.apply(Path("no-such.yaml")), "no-such.yaml: there is no such file"),
 }
 
@@ -107,7 +123,7 @@ def rehearsal() -> Iterator[Rehearsal]:
 def test_what_cannot_be_meant_is_refused_with_what_was(rehearsal: Rehearsal, case: Case) -> None:
     call, says = case
 
-    with pytest.raises((ValueError, ManifestError)) as caught:
+    with pytest.raises((TypeError, ValueError, ManifestError)) as caught:
         call(rehearsal)
 
     assert says in str(caught.value)
