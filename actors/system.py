@@ -102,8 +102,8 @@ class SystemSettings:
     itself after `resumes_after` seconds, never where that is None. `tags` are those of all that is launched.
     `repair` says which nodes are replaced as unhealthy, by default none; without `consolidation` no node with
     pods is given up to save costs, and without `static_capacity` pools with replicas are left to others.
-    Metrics name the `provider` of nodes; with `types_shown` there are some for each instance type and
-    offering.
+    Pods with claims on devices are placed only with `resource_claims`. Metrics name the `provider` of nodes;
+    with `types_shown` there are some for each instance type and offering.
     """
 
     cluster_name: str
@@ -121,6 +121,7 @@ class SystemSettings:
     provider: str = "aws"
     types_shown: bool = False
     static_capacity: bool = False
+    resource_claims: bool = False
 
     @property
     def promise_lasts(self) -> timedelta:
@@ -153,7 +154,9 @@ class System:
         self._provisions = settings.provisioning
         self._standing_by: dict[str, Callable[[], None]] = {}
         self.model = ClusterModel(
-            promise_lasts=settings.promise_lasts, static_capacity=settings.static_capacity
+            promise_lasts=settings.promise_lasts,
+            static_capacity=settings.static_capacity,
+            resource_claims=settings.resource_claims,
         )
         self.cluster: ForwardRef[ClusterStateInbox] = ForwardRef()
         self.selector: ForwardRef[SelectorInbox] = ForwardRef()

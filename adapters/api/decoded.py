@@ -27,6 +27,7 @@ from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.resource_claims import ResourceClaim
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 
@@ -49,6 +50,7 @@ class Decoded:
     volumes: tuple[PersistentVolume, ...] = ()
     volume_claims: tuple[PersistentVolumeClaim, ...] = ()
     csi_nodes: tuple[CSINode, ...] = ()
+    resource_claims: tuple[ResourceClaim, ...] = ()
     node_classes: tuple[NodeClass, ...] = ()
     node_overlays: tuple[NodeOverlay, ...] = ()
     node_pools: tuple[NodePool, ...] = ()
@@ -93,6 +95,7 @@ _FIELDS: Final[Mapping[type[ApiObject], str]] = {
     PersistentVolume: "volumes",
     PersistentVolumeClaim: "volume_claims",
     CSINode: "csi_nodes",
+    ResourceClaim: "resource_claims",
     NodeClass: "node_classes",
     NodeOverlay: "node_overlays",
     NodePool: "node_pools",

@@ -21,6 +21,7 @@ _NAMESPACED: Final = (
     Kind.POD_DISRUPTION_BUDGET,
     Kind.CAPACITY_BUFFER,
     Kind.POD_TEMPLATE,
+    Kind.RESOURCE_CLAIM,
 )
 
 

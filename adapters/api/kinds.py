@@ -39,6 +39,7 @@ from treenail.adapters.api.core.policy import (
     disruption_budget,
     priority_class,
 )
+from treenail.adapters.api.core.resource_claims import ResourceClaimModel, resource_claim
 from treenail.adapters.api.core.storage import (
     CSINodeModel,
     PersistentVolumeClaimModel,
@@ -128,6 +129,7 @@ _ALL: Final[tuple[ApiKind[Any], ...]] = (
     ApiKind("batch/v1", "CronJob", CronJobModel, cron_job, namespaced=True),
     ApiKind("policy/v1", "PodDisruptionBudget", PodDisruptionBudgetModel, disruption_budget, namespaced=True),
     ApiKind("scheduling.k8s.io/v1", "PriorityClass", PriorityClassModel, priority_class),
+    ApiKind("resource.k8s.io/v1", "ResourceClaim", ResourceClaimModel, resource_claim, namespaced=True),
     ApiKind("storage.k8s.io/v1", "StorageClass", StorageClassModel, storage_class),
     ApiKind("storage.k8s.io/v1", "CSINode", CSINodeModel, csi_node),
 )
@@ -160,6 +162,8 @@ _PASSED_OVER: Final[Mapping[str, frozenset[str]]] = {
     "discovery.k8s.io": frozenset({"EndpointSlice"}),
     "events.k8s.io": frozenset({"Event"}),
     "networking.k8s.io": frozenset({"Ingress", "IngressClass", "NetworkPolicy"}),
+    # Without devices a claim says nothing about nodes here: nor does what devices are chosen by.
+    "resource.k8s.io": frozenset({"DeviceClass", "ResourceClaimTemplate", "ResourceSlice"}),
     "rbac.authorization.k8s.io": frozenset({"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}),
 }
 KINDS: Final[Mapping[tuple[str, str], ApiKind[Any]]] = {(k.api_version, k.name): k for k in _ALL}

@@ -20,6 +20,7 @@ from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pod_templates import PodTemplate, StoredPodTemplate
 from treenail.domain.model.pods import LabelSelector, Owner, Pod, PodVolume
+from treenail.domain.model.resource_claims import ResourceClaim
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 MOST_REPLICAS: Final = 100_000
@@ -182,5 +183,5 @@ ApiObject: TypeAlias = (
     "NodePool | NodeClass | NodeOverlay | NodeClaim | Node | Pod | DaemonSet | Workload | Job | CronJob"
     " | PodDisruptionBudget | PriorityClass | Namespace"
     " | PersistentVolume | PersistentVolumeClaim | StorageClass | CSINode | ConfigMap | workloads.Workload"
-    " | CapacityBuffer | StoredPodTemplate"
+    " | CapacityBuffer | StoredPodTemplate | ResourceClaim"
 )

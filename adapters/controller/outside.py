@@ -17,7 +17,7 @@ from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
 from treenail.adapters.kubernetes.lease import KubernetesLease
 from treenail.adapters.kubernetes.reader import KubernetesReader
-from treenail.adapters.kubernetes.resources import watched
+from treenail.adapters.kubernetes.resources import RESOURCE_CLAIM, watched
 from treenail.adapters.kubernetes.writer import KubernetesWriter
 from treenail.adapters.settings.price_overrides import read_price_overrides
 from treenail.adapters.settings.settings import CloudName, ProvisionFor
@@ -66,7 +66,10 @@ def open_outside(ground: Ground) -> Outside:
             uniform=ground.dice.uniform,
             watched=watched(
                 workloads=ground.settings.provision_for is ProvisionFor.WISHES,
-                gates=ground.settings.feature_gates,
+                gates={
+                    **ground.settings.feature_gates,
+                    RESOURCE_CLAIM.kind: not ground.settings.ignore_dra_requests,
+                },
             ),
         )
         writer = KubernetesWriter(connection, clock=ground.clock, dice=ground.dice)

@@ -42,6 +42,7 @@ def system_settings(settings: Settings) -> SystemSettings:
         provider="aws" if settings.cloud is CloudName.EC2 else settings.cloud.value,
         types_shown=settings.metrics_by_instance_type,
         static_capacity=settings.feature_gates["StaticCapacity"],
+        resource_claims=not settings.ignore_dra_requests,
     )
 
 

@@ -61,6 +61,7 @@ class ManifestCluster:
             *decoded.volumes,
             *volume_claims_of(decoded),
             *decoded.csi_nodes,
+            *decoded.resource_claims,
             *decoded.node_claims,
             *decoded.disruption_budgets,
             *decoded.pod_templates,

@@ -32,6 +32,7 @@ from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.overlaid_types import overlaid
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
+from treenail.domain.model.resource_claims import ResourceClaim
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.packing.problem import PackingSettings, Problem
 from treenail.domain.scheduling.reserved_offers import Stock
@@ -205,7 +206,8 @@ class Simulation:
         self.plan = InlineSolver().solve(self._problem)
 
     def _snapshot(self, objects: tuple[ClusterObject, ...]) -> Snapshot:
-        model = ClusterModel(promise_lasts=timedelta(seconds=20))
+        claims = any(isinstance(thing, ResourceClaim) for thing in objects)
+        model = ClusterModel(promise_lasts=timedelta(seconds=20), resource_claims=claims)
         model.learn(Resynced(revision=1, objects=objects), _NOW)
         snapshot = model.snapshot(_NOW)
         # In a cluster places of buffers are looked for after all pods; here they are the last of all.

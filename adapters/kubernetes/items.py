@@ -31,6 +31,7 @@ KINDS: Final[Mapping[Resource, Kind]] = {
     known.CAPACITY_BUFFER: Kind.CAPACITY_BUFFER,
     known.POD_TEMPLATE: Kind.POD_TEMPLATE,
     known.DEPLOYMENT: Kind.DEPLOYMENT,
+    known.RESOURCE_CLAIM: Kind.RESOURCE_CLAIM,
     known.NODE_POOL: Kind.NODE_POOL,
     known.PROVISIONER: Kind.NODE_POOL,
     known.NODE_CLAIM: Kind.NODE_CLAIM,

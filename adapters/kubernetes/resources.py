@@ -69,6 +69,7 @@ KWOK_NODE_CLASS: Final = Resource("KWOKNodeClass", "karpenter.kwok.sh/v1alpha1",
 CAPACITY_BUFFER: Final = Resource(
     "CapacityBuffer", "autoscaling.x-k8s.io/v1beta1", "capacitybuffers", namespaced=True
 )
+RESOURCE_CLAIM: Final = Resource("ResourceClaim", "resource.k8s.io/v1", "resourceclaims", namespaced=True)
 
 # What makes pods, watched for how many it wants. Where we may not see it, nodes are made for pods alone.
 WORKLOADS: Final[tuple[Resource, ...]] = (REPLICA_SET, STATEFUL_SET, JOB)
@@ -84,6 +85,7 @@ DISPENSABLE: Final[tuple[Resource, ...]] = (
     POD_DISRUPTION_BUDGET,
     *WORKLOADS,
     *OF_BUFFERS,
+    RESOURCE_CLAIM,
 )
 # What is watched, in the order in which a full list tells it: what others refer to comes first.
 WATCHED: Final[tuple[Resource, ...]] = (
@@ -93,14 +95,15 @@ WATCHED: Final[tuple[Resource, ...]] = (
     NODE_POOL,
     PROVISIONER,
     DAEMON_SET,
-    *(one for one in DISPENSABLE if one not in OF_BUFFERS),
+    *(one for one in DISPENSABLE if one not in (*OF_BUFFERS, RESOURCE_CLAIM)),
     NODE_CLAIM,
     MACHINE,
     NODE,
     POD,
 )
-# What is watched besides, where the feature gate of its name is on, or that of what refers to it.
-GATED: Final[tuple[Resource, ...]] = (NODE_OVERLAY, *OF_BUFFERS)
+# What is watched besides, where the feature gate of its name is on, or that of what refers to it; resource
+# claims where a setting says so.
+GATED: Final[tuple[Resource, ...]] = (NODE_OVERLAY, RESOURCE_CLAIM, *OF_BUFFERS)
 
 
 def watched(*, workloads: bool = True, gates: Mapping[str, bool] | None = None) -> tuple[Resource, ...]:

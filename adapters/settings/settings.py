@@ -307,6 +307,12 @@ class Settings:
         "`true` heeds zonal shifts of ARC: nothing is bought in zones that the EKS cluster is shifted away"
         " from.",
     )
+    ignore_dra_requests: bool = _variable(
+        "true",
+        values.boolean,
+        "`false` sends pods with resource claims to where the devices are that these have. Pods with other"
+        " claims are refused, whatever it says.",
+    )
     feature_gates: Mapping[str, bool] = _variable(
         "",
         values.gates(GATES),

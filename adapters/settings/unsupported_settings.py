@@ -36,7 +36,6 @@ IGNORED: Final[Mapping[str, str]] = {
     "ASSUME_ROLE_DURATION": "15m",
     "CPU_REQUESTS": "1000",
     "DISABLE_CONTROLLER_WARMUP": "true",
-    "IGNORE_DRA_REQUESTS": "true",
     "LOG_ERROR_OUTPUT_PATHS": "stderr",
     "MEMORY_LIMIT": "-1",
     "WEBHOOK_METRICS_PORT": "8001",

@@ -45,7 +45,6 @@ from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Pod
-from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 
 class ClusterModel:
@@ -57,9 +56,11 @@ class ClusterModel:
     was committed though not yet seen in the API counts as there (its resource version is 0).
     """
 
-    def __init__(self, *, promise_lasts: timedelta, static_capacity: bool = False) -> None:
+    def __init__(
+        self, *, promise_lasts: timedelta, static_capacity: bool = False, resource_claims: bool = False
+    ) -> None:
         self.revision = 0
-        self.objects = Inventory(static_capacity=static_capacity)
+        self.objects = Inventory(static_capacity=static_capacity, resource_claims=resource_claims)
         self.promises = PromiseBook()
         self.marks = MarkedNodes(self.objects)
         self.loads = NodeLoads(self.objects)
@@ -102,7 +103,7 @@ class ClusterModel:
     def _resync(self, fact: Resynced, now: datetime) -> None:
         if fact.unreadable != self.objects.storage.unreadable:
             self.objects.storage.unreadable = fact.unreadable
-            self._recorder.changes.retry_refused.add(Help.STORAGE)
+            self._recorder.changes.retry_refused |= {Help.STORAGE, Help.DEVICES}
         there = {(kind_of(thing), key_of(thing)) for thing in fact.objects}
         aside = {(one.kind, one.key) for one in fact.set_aside}
         there |= aside
@@ -167,7 +168,7 @@ class ClusterModel:
                 self._see_company(thing, changed=not says_the_same(thing, known))
             case PodDisruptionBudget():
                 self.objects.pod_budgets.put(thing)
-            case PersistentVolumeClaim() | PersistentVolume() | StorageClass() | CSINode():
+            case _:
                 self._storage_changed(self.objects.storage.put(thing))
         self._tend_buffers_of(thing, known, listed=listed)
 
@@ -277,6 +278,8 @@ class ClusterModel:
         if affected.anybody:
             self.capacity.forget_all_nodes()
             self._recorder.changes.retry_refused.add(Help.STORAGE)
+        if affected.resource_claim:
+            self._devices_changed(affected.resource_claim)
         if affected.node:
             self.capacity.forget_node(self.objects.view_name(affected.node))
         for uid in self.objects.storage.users(affected.claim):
@@ -287,6 +290,12 @@ class ClusterModel:
                 self.capacity.forget_node(promise.target)
             if self.waiting(uid):
                 self._recorder.changes.retry_refused.add(Help.STORAGE)
+
+    def _devices_changed(self, claim: str) -> None:
+        """Let the pods hope that wait for a resource claim: no node has other room because of it."""
+        waiting = (self.objects.pods[uid] for uid in self.objects.provisionable)
+        if any(pod.spec.resource_claims and claim in pod.resource_claim_keys for pod in waiting):
+            self._recorder.changes.retry_refused.add(Help.DEVICES)
 
     # --- pods
 

@@ -18,6 +18,7 @@ from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Pod, PodSpec
+from treenail.domain.model.resource_claims import ResourceClaim
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 
@@ -43,6 +44,7 @@ class Kind(StrEnum):
     DEPLOYMENT = "Deployment"
     CAPACITY_BUFFER = "CapacityBuffer"
     POD_TEMPLATE = "PodTemplate"
+    RESOURCE_CLAIM = "ResourceClaim"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,7 @@ class DaemonSet:
     spec: PodSpec
 
 
-StorageObject: TypeAlias = PersistentVolumeClaim | PersistentVolume | StorageClass | CSINode
+StorageObject: TypeAlias = PersistentVolumeClaim | PersistentVolume | StorageClass | CSINode | ResourceClaim
 ClusterObject: TypeAlias = (
     Pod
     | Node
@@ -131,6 +133,8 @@ def key_of(thing: ClusterObject) -> str:
             return f"{thing.ref.kind}/{thing.ref.name}"
         case PersistentVolumeClaim() | PodDisruptionBudget() | CapacityBuffer() | StoredPodTemplate():
             return thing.key
+        case ResourceClaim():
+            return thing.key
         case _:
             return thing.name
 
@@ -156,6 +160,7 @@ _KINDS: Final[Mapping[type, Kind]] = {
     PodDisruptionBudget: Kind.POD_DISRUPTION_BUDGET,
     CapacityBuffer: Kind.CAPACITY_BUFFER,
     StoredPodTemplate: Kind.POD_TEMPLATE,
+    ResourceClaim: Kind.RESOURCE_CLAIM,
 }
 WORKLOADS: Final = (Kind.REPLICA_SET, Kind.JOB, Kind.STATEFUL_SET)
 # What is told of only where capacity buffers are followed.

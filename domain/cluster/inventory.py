@@ -41,10 +41,11 @@ class Inventory:
     A node and the claim of its provider id are one view, called after the claim; a node nobody claimed is
     one of its own. Of several nodes with the provider id of a claim one is its node, and the others are
     told beside it; of several claims with one provider id one has the machine, and the others have none.
-    Without `static_capacity` nobody has a say in the nodes of static pools here.
+    Without `static_capacity` nobody has a say in the nodes of static pools here, and without
+    `resource_claims` claims on devices say nothing about nodes.
     """
 
-    def __init__(self, *, static_capacity: bool = False) -> None:
+    def __init__(self, *, static_capacity: bool = False, resource_claims: bool = False) -> None:
         self.static_capacity = static_capacity
         self.pods: dict[str, Pod] = {}
         # The uids of those that wait for a node, in the order they began to.
@@ -62,7 +63,7 @@ class Inventory:
         self.pod_templates: dict[str, StoredPodTemplate] = {}
         # Those that could not be understood, as they were told of last.
         self.aside: dict[tuple[Kind, str], ObjectSetAside] = {}
-        self.storage = StorageBook(self.aside)
+        self.storage = StorageBook(self.aside, follows_claims=resource_claims)
         self.pod_budgets = PodBudgets()
         self._pods_on: dict[str, dict[str, Pod]] = {}
         self._claims_of_provider: dict[str, dict[str, None]] = {}
@@ -101,6 +102,7 @@ class Inventory:
             Kind.DEPLOYMENT: self.deployments,
             Kind.CAPACITY_BUFFER: self.capacity_buffers,
             Kind.POD_TEMPLATE: self.pod_templates,
+            Kind.RESOURCE_CLAIM: self.storage.resource_claims,
         }
         return stores[kind]
 

@@ -11,8 +11,11 @@ from treenail.domain.cluster.cluster_facts import ClusterObject, says_the_same
 from treenail.domain.cluster.promises import Promise
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.resource_claims import ResourceClaim
 
 _MOST: Final = 20_000
+# Resource claims let no node be consolidated: pods that have any do not move.
+_COUNTED_APART: Final = (Pod, Node, NodeClaim, ResourceClaim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +68,12 @@ class RecentChanges:
 
     def thing(self, thing: ClusterObject, before: ClusterObject | None) -> None:
         """Take in an object of another kind, as it is and as it was `before`, None where it is new."""
-        if not isinstance(thing, Pod | Node | NodeClaim):
+        if not isinstance(thing, _COUNTED_APART):
             self.stamp += not says_the_same(thing, before)
 
     def thing_gone(self, thing: ClusterObject | None) -> None:
         """Take in that an object is gone, None where it was not there."""
-        self.stamp += thing is not None and not isinstance(thing, Pod | Node | NodeClaim)
+        self.stamp += thing is not None and not isinstance(thing, _COUNTED_APART)
 
     def _add(self, moved: PodMoved) -> None:
         if len(self._pods) == _MOST:

@@ -38,6 +38,7 @@ class Help(Enum):
     LIMITS = auto()
     OFFERINGS = auto()
     STORAGE = auto()
+    DEVICES = auto()
     COMPANY = auto()
 
 
@@ -49,6 +50,8 @@ class MoreToBuy:
 
 
 _HELPED: Final[Mapping[Reason, frozenset[Help]]] = {
+    Reason.RESOURCE_CLAIM: frozenset({Help.DEVICES}),
+    Reason.DEVICE_TOPOLOGY: frozenset({Help.DEVICES, Help.OFFERINGS}),
     Reason.VOLUME_CLAIM: frozenset({Help.STORAGE}),
     Reason.VOLUME_TOPOLOGY: frozenset({Help.STORAGE, Help.OFFERINGS}),
     Reason.VOLUME_LIMIT: frozenset({Help.STORAGE}),
@@ -69,6 +72,8 @@ def helped_by(pod: Pod, group: RefusedClass) -> frozenset[Help]:
         kinds.add(Help.COMPANY)
     if pod.spec.volumes:
         kinds.add(Help.STORAGE)
+    if pod.spec.resource_claims:
+        kinds.add(Help.DEVICES)
     return frozenset(kinds)
 
 
@@ -164,7 +169,7 @@ class RefusedPods:
         known = self._by_uid.get(pod.uid)
         if known is None:
             return False
-        if (known.pod.spec, known.pod.labels) != (pod.spec, pod.labels):
+        if _asked_of(known.pod) != _asked_of(pod):
             known.tries, known.helped, known.crowded_out, known.hoping = 0, 0, 0, True
         known.pod = pod
         return True
@@ -201,6 +206,10 @@ class RefusedPods:
     def next_due(self) -> float | None:
         """Return when the next of them is to be tried, None where none is held back."""
         return min((one.due_at for one in self._by_uid.values() if not one.out), default=None)
+
+
+def _asked_of(pod: Pod) -> object:
+    return pod.spec, pod.labels, pod.claims_made
 
 
 class LimitsWatch:

@@ -1,4 +1,4 @@
-"""Storage objects by name, and the pods that use them."""
+"""Storage objects and resource claims by name, and the pods that use storage."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside, StorageObject
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.resource_claims import ResourceClaim
 from treenail.domain.model.storage import (
     CSI_DRIVERS,
     CSINode,
@@ -21,9 +22,10 @@ _NOBODY: Mapping[str, None] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Affected:
-    """Whom a change of storage may matter to: the users of a claim, a node by name, or anybody."""
+    """Whom a change may matter to: the users of a storage or resource claim, a node by name, or anybody."""
 
     claim: str = ""
+    resource_claim: str = ""
     node: str = ""
     anybody: bool = False
 
@@ -32,10 +34,18 @@ class StorageBook:
     """Claims by namespace/name, volumes, classes and storage nodes by name, and the pods of each claim.
 
     `unreadable` are the kinds that we may not see, `aside` the objects, of any kind, that are not understood.
+    Claims on devices, by namespace/name, say where pods may run only where it `follows_claims`.
     """
 
-    def __init__(self, aside: Mapping[tuple[Kind, str], ObjectSetAside] | None = None) -> None:
+    def __init__(
+        self,
+        aside: Mapping[tuple[Kind, str], ObjectSetAside] | None = None,
+        *,
+        follows_claims: bool = False,
+    ) -> None:
         self._aside = aside if aside is not None else {}
+        self.follows_claims = follows_claims
+        self.resource_claims: dict[str, ResourceClaim] = {}
         self.claims: dict[str, PersistentVolumeClaim] = {}
         self.volumes: dict[str, PersistentVolume] = {}
         self.classes: dict[str, StorageClass] = {}
@@ -60,6 +70,9 @@ class StorageBook:
             case CSINode():
                 self.csi_nodes[thing.name] = thing
                 return Affected(node=thing.name)
+            case ResourceClaim():
+                self.resource_claims[thing.key] = thing
+                return Affected(resource_claim=thing.key)
 
     def remove(self, kind: Kind, key: str) -> Affected:
         """Forget an object."""
@@ -70,6 +83,9 @@ class StorageBook:
             case Kind.PERSISTENT_VOLUME:
                 volume = self.volumes.pop(key, None)
                 return Affected(claim=volume.claim if volume is not None else "")
+            case Kind.RESOURCE_CLAIM:
+                self.resource_claims.pop(key, None)
+                return Affected(resource_claim=key)
             case Kind.STORAGE_CLASS:
                 return Affected(anybody=self.classes.pop(key, None) is not None)
             case _:
@@ -135,6 +151,8 @@ class StorageBook:
                 return Affected(anybody=True)
             case Kind.CSI_NODE:
                 return Affected(node=key)
+            case Kind.RESOURCE_CLAIM:
+                return Affected(resource_claim=key)
             case _:
                 return Affected()
 

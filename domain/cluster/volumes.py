@@ -1,14 +1,15 @@
-"""Volume requirements of pods: topology and attachments, with Karpenter's semantics."""
+"""Requirements of pods' volumes and resource claims: topology and attachments, as Karpenter reads them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Final, TypeAlias
 
 from treenail.domain.cluster.attachments import Attachment
 from treenail.domain.cluster.cluster_facts import Kind
+from treenail.domain.cluster.device_claims import device_nodes
 from treenail.domain.cluster.storage_book import StorageBook
 from treenail.domain.model import labels
 from treenail.domain.model.pods import Expression, Pod, PodVolume
@@ -41,7 +42,7 @@ class _Found:
 
 
 class VolumeResolver:
-    """Finds the requirements of pods' volumes in the present storage, and caches them."""
+    """Finds the requirements of pods' volumes and claims in the present storage, and caches them."""
 
     def __init__(self, storage: StorageBook) -> None:
         self._storage = storage
@@ -50,12 +51,22 @@ class VolumeResolver:
         self._met: dict[tuple[Alternatives, ...], Alternatives] = {}
 
     def needs(self, pods: Iterable[Pod]) -> dict[str, VolumeNeeds]:
-        """Return the needs of those of `pods` that have volumes, by uid. Equal ones are one object."""
+        """Return the needs of those of `pods` that have any, by uid. Equal ones are one object."""
         if len(self._places) + len(self._met) > _MOST_REMEMBERED:
             self._places, self._met = {}, {}
         known: dict[VolumeNeeds, VolumeNeeds] = {}
-        found = ((pod.uid, self._needs_of(pod)) for pod in pods if pod.spec.volumes)
+        having = (pod for pod in pods if pod.spec.volumes or pod.spec.resource_claims)
+        found = ((pod.uid, self._with_devices(pod, self._needs_of(pod))) for pod in having)
         return {uid: known.setdefault(needs, needs) for uid, needs in found}
+
+    def _with_devices(self, pod: Pod, volumes: VolumeNeeds) -> VolumeNeeds:
+        if not pod.spec.resource_claims:
+            return volumes
+        nodes, problem = device_nodes(pod, self._storage, self._meet)
+        reached = self._meet((volumes.alternatives, nodes))
+        if not reached and not problem:
+            problem = "its volumes cannot be reached from where the devices of its resource claims are"
+        return replace(volumes, alternatives=reached or _ANYWHERE, device_nodes=nodes, device_problem=problem)
 
     def _needs_of(self, pod: Pod) -> VolumeNeeds:
         found = [self._find(pod, volume) for volume in pod.spec.volumes]

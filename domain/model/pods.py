@@ -148,6 +148,15 @@ class PodVolume:
     handle: str = ""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class PodResourceClaim:
+    """A claim on devices: a ResourceClaim by name, or one that is made for the pod from a `template`."""
+
+    name: str
+    claim_name: str = ""
+    template: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodSpec:
     """All that scheduling may look at, less labels. Pods of one template share one object.
@@ -165,7 +174,7 @@ class PodSpec:
     pod_affinity: tuple[PodAffinityTerm, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
     volumes: tuple[PodVolume, ...] = ()
-    resource_claims: tuple[str, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
     scheduler_name: str = "default-scheduler"
     scheduling_gates: tuple[str, ...] = ()
     priority: int = 0
@@ -217,7 +226,9 @@ class Owner:
 class Pod:
     """A pod at one revision. Times are aware UTC.
 
-    `unread` says what of it could not be read, "" where all could: there may be more to the pod.
+    `claims_made` are the ResourceClaims made for it from templates, each after the name of the claim in its
+    spec, "" where none is needed. `unread` says what of it could not be read, "" where all could: there may
+    be more to the pod.
     """
 
     uid: str
@@ -237,6 +248,7 @@ class Pod:
     scheduled_at: datetime | None = None
     started_at: datetime | None = None
     ready: bool = False
+    claims_made: tuple[tuple[str, str], ...] = ()
     unread: str = ""
 
     @property
@@ -252,6 +264,14 @@ class Pod:
     def claim_keys(self) -> tuple[str, ...]:
         """The claims on storage that the pod uses, in the order of its volumes."""
         return tuple(self.claim_key(volume) for volume in self.spec.volumes if not volume.driver)
+
+    @property
+    def resource_claim_keys(self) -> tuple[str, ...]:
+        """The ResourceClaims that the pod uses, as namespace/name, of those that are made."""
+        asked = self.spec.resource_claims
+        made = dict(self.claims_made)
+        names = (claim.claim_name or made.get(claim.name, "") for claim in asked)
+        return tuple(f"{self.namespace}/{name}" for name in names if name)
 
     @property
     def owner(self) -> Owner | None:

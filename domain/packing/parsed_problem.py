@@ -162,9 +162,10 @@ class _ProblemParser:
 
 def _refused(kind: PodKind) -> Refusal | None:
     """Return why no node would do for the pods of a kind, whatever it is like."""
-    if kind.spec.resource_claims:
-        name = kind.spec.resource_claims[0]
-        detail = f"it has the resource claim {name}: nodes are not chosen by such claims"
+    if kind.spec.resource_claims and (kind.volumes is None or kind.volumes.device_problem):
+        name = kind.spec.resource_claims[0].name
+        unknown = f"it has the resource claim {name}: nodes are not chosen by such claims"
+        detail = kind.volumes.device_problem if kind.volumes is not None else unknown
         return Refusal("", Reason.RESOURCE_CLAIM, detail, Values(name, name))
     if kind.spec.volumes and kind.volumes is None:
         name = kind.spec.volumes[0].name

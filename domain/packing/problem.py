@@ -64,17 +64,20 @@ class Resident:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeNeeds:
-    """What a pod's volumes ask of its node.
+    """What a pod's volumes and resource claims ask of its node.
 
-    The node's labels must meet one of `alternatives`. `known` are volumes that exist, as (driver, handle):
+    The node's labels must meet one of `alternatives`: those of the volumes that agree with one of
+    `device_nodes`, which the claims leave. `known` are volumes that exist, as (driver, handle):
     one that is attached already takes no place. `fresh` is how many volumes of which driver are still to be
-    made. `problem`, if not empty, says why no node would do.
+    made. `problem`, if not empty, says why no node would do for the volumes, `device_problem` for the claims.
     """
 
     alternatives: tuple[Requirements, ...] = (ANYTHING,)
     known: tuple[tuple[str, str], ...] = ()
     fresh: tuple[tuple[str, int], ...] = ()
     problem: str = ""
+    device_nodes: tuple[Requirements, ...] = (ANYTHING,)
+    device_problem: str = ""
 
     def of(self, driver: str) -> tuple[int, tuple[tuple[str, str], ...]]:
         """Return how many fresh volumes of `driver` there are, and its known ones."""
@@ -152,8 +155,8 @@ class Problem:
 
     `existing_nodes` come in the order Karpenter fills them: initialized first, then by name. `offers` come
     heaviest first. `daemons` are the specs of the DaemonSets; which run on a new node is for the
-    packer to tell. `volumes` are the needs of those pods that have volumes, by uid; `namespaces` the
-    labels of namespaces, by name.
+    packer to tell. `volumes` are the needs of those pods that have volumes or resource claims, by uid;
+    `namespaces` the labels of namespaces, by name.
     """
 
     pods: tuple[Pod, ...]

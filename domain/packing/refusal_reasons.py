@@ -26,6 +26,7 @@ class Reason(StrEnum):
     ARCHITECTURE_MISMATCH = "ArchitectureMismatch"
     WINDOWS_BUILD_MISMATCH = "WindowsBuildMismatch"
     VOLUME_TOPOLOGY = "VolumeTopology"
+    DEVICE_TOPOLOGY = "DeviceTopology"
     NO_INSTANCE_TYPE_MATCHES = "NoInstanceTypeMatches"
     UNKNOWN_RESOURCE = "UnknownResource"
     NODE_FULL = "NodeFull"

@@ -158,9 +158,17 @@ class VolumeModel(DisksModel):
 
 
 class NamedModel(Model, kw_only=True):
-    """Something known by its name: a scheduling gate, a resource claim."""
+    """Something known by its name: a scheduling gate."""
 
     name: NotEmpty
+
+
+class PodResourceClaimModel(Model, kw_only=True):
+    """A claim on devices, by name or by the template it is made from."""
+
+    name: NotEmpty
+    resource_claim_name: str = ""
+    resource_claim_template_name: str = ""
 
 
 class PodSpecModel(Model, kw_only=True):
@@ -177,7 +185,7 @@ class PodSpecModel(Model, kw_only=True):
     topology_spread_constraints: tuple[SpreadModel, ...] = ()
     host_network: bool = False
     volumes: tuple[VolumeModel, ...] = ()
-    resource_claims: tuple[NamedModel, ...] = ()
+    resource_claims: tuple[PodResourceClaimModel, ...] = ()
     scheduler_name: str = "default-scheduler"
     scheduling_gates: tuple[NamedModel, ...] = ()
     priority: int = 0

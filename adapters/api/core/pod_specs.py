@@ -9,6 +9,7 @@ from msgspec import json
 
 from treenail.adapters.api.core.pod_model import (
     ContainerModel,
+    PodResourceClaimModel,
     PodSpecModel,
     RestartPolicy,
 )
@@ -26,7 +27,7 @@ from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.names import is_dns_label
 from treenail.adapters.api.selectors import NodeSelectorModel
-from treenail.domain.model.pods import PodSpec
+from treenail.domain.model.pods import PodResourceClaim, PodSpec
 
 _MOST_KNOWN: Final = 20_000
 # In seconds: 68 years, after which nothing runs that is waited for.
@@ -123,12 +124,22 @@ def _translated(model: PodSpecModel, at: str) -> PodSpec:
         pod_affinity=pod_affinity(model, at),
         host_ports=host_ports(model),
         volumes=volumes(model.volumes),
-        resource_claims=tuple(c.name for c in model.resource_claims),
+        resource_claims=_resource_claims(model.resource_claims, f"{at}.resourceClaims"),
         scheduler_name=model.scheduler_name,
         scheduling_gates=tuple(g.name for g in model.scheduling_gates),
         priority=model.priority,
         priority_class=model.priority_class_name,
         grace_seconds=_grace(model.termination_grace_period_seconds),
+    )
+
+
+def _resource_claims(models: Sequence[PodResourceClaimModel], at: str) -> tuple[PodResourceClaim, ...]:
+    for n, one in enumerate(models):
+        if bool(one.resource_claim_name) == bool(one.resource_claim_template_name):
+            problem = "must have one of resourceClaimName and resourceClaimTemplateName"
+            raise FieldError(f"{at}[{n}]", problem)
+    return tuple(
+        PodResourceClaim(m.name, m.resource_claim_name, m.resource_claim_template_name) for m in models
     )
 
 

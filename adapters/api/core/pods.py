@@ -23,6 +23,13 @@ from treenail.domain.model.pods import Phase, Pod
 _PHASES: Final = frozenset(Phase)
 
 
+class ResourceClaimStatusModel(Model, kw_only=True):
+    """The ResourceClaim that was made from a template; no name where none is needed."""
+
+    name: str
+    resource_claim_name: str = ""
+
+
 class PodStatusModel(Model):
     """The phase of a pod. Unknown is a pod whose node is lost: it may still run.
 
@@ -33,6 +40,7 @@ class PodStatusModel(Model):
     conditions: tuple[CoreConditionModel, ...] = ()
     nominated_node_name: str = ""
     start_time: Time | None = None
+    resource_claim_statuses: tuple[ResourceClaimStatusModel, ...] = ()
 
     def condition(self, kind: str) -> CoreConditionModel | None:
         return next((c for c in self.conditions if c.type == kind), None)
@@ -82,6 +90,7 @@ def pod(model: PodModel, reading: Reading) -> Translation:
         scheduled_at=_scheduled_at(scheduled),
         started_at=in_utc(status.start_time) if status.start_time else None,
         ready=ready is not None and ready.status == Status.TRUE,
+        claims_made=tuple((made.name, made.resource_claim_name) for made in status.resource_claim_statuses),
     )
     return Translation(objects=(found,))
 

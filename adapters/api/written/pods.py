@@ -13,6 +13,7 @@ from treenail.domain.model.pods import (
     NodeAffinity,
     Pod,
     PodAffinityTerm,
+    PodResourceClaim,
     PodSpec,
     PodVolume,
     TopologySpread,
@@ -36,6 +37,7 @@ def pod_manifest(pod: Pod) -> Tree:
             conditions=list(_conditions(pod)),
             nominatedNodeName=pod.nominated_node,
             startTime=time(pod.started_at),
+            resourceClaimStatuses=[said(name=name, resourceClaimName=made) for name, made in pod.claims_made],
         ),
     }
 
@@ -64,7 +66,7 @@ def spec_manifest(spec: PodSpec) -> Tree:
             tolerations=[_toleration(t) for t in spec.tolerations],
             topologySpreadConstraints=[_spread(s) for s in spec.spread],
             volumes=[_volume(v) for v in spec.volumes],
-            resourceClaims=[{"name": name} for name in spec.resource_claims],
+            resourceClaims=[_resource_claim(c) for c in spec.resource_claims],
             schedulerName=spec.scheduler_name,
             schedulingGates=[{"name": name} for name in spec.scheduling_gates],
             priority=spec.priority or None,
@@ -72,6 +74,10 @@ def spec_manifest(spec: PodSpec) -> Tree:
         ),
         "terminationGracePeriodSeconds": spec.grace_seconds,
     }
+
+
+def _resource_claim(claim: PodResourceClaim) -> Tree:
+    return said(name=claim.name, resourceClaimName=claim.claim_name, resourceClaimTemplateName=claim.template)
 
 
 def _containers(spec: PodSpec) -> Iterator[Tree]:

@@ -24,6 +24,7 @@ _CHART_VALUES: Final = {
     "DISABLE_WEBHOOK": "webhook.enabled",
     "ENABLE_UI": "settings.enableUI",
     "HEALTH_PROBE_PORT": "controller.healthProbe.port",
+    "IGNORE_DRA_REQUESTS": "settings.ignoreDRARequests",
     "ISOLATED_VPC": "settings.isolatedVPC",
     "KUBE_CLIENT_BURST": "settings.kubeClientBurst",
     "KUBE_CLIENT_QPS": "settings.kubeClientQPS",

@@ -26,6 +26,7 @@ from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Owner, Pod
+from treenail.domain.model.resource_claims import ResourceClaim
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 # The kind, and the name among those of the kind: NAMESPACE/NAME for what has a namespace, KIND/NAME for
@@ -43,6 +44,7 @@ KIND_OF: Final[Mapping[type, str]] = {
         PersistentVolume,
         PersistentVolumeClaim,
         CSINode,
+        ResourceClaim,
         NodeClass,
         NodeOverlay,
         NodePool,
@@ -72,6 +74,7 @@ NAMESPACED: Final = (
     "PersistentVolumeClaim",
     "CapacityBuffer",
     "PodTemplate",
+    "ResourceClaim",
 )
 _RANKS: Final = {kind: number for number, kind in enumerate(KIND_OF)}
 # What is watched, in the order of a list: what others refer to comes before them.
@@ -85,6 +88,7 @@ WATCHED: Final = (
     Kind.PERSISTENT_VOLUME,
     Kind.PERSISTENT_VOLUME_CLAIM,
     Kind.CSI_NODE,
+    Kind.RESOURCE_CLAIM,
     Kind.POD_DISRUPTION_BUDGET,
     Kind.REPLICA_SET,
     Kind.JOB,
@@ -171,6 +175,8 @@ def deletion_marked(thing: ApiObject) -> bool:
         case Pod() | Node() | NodeClaim() | Namespace():
             return thing.deleting_since is not None
         case NodePool() | NodeClass() | PersistentVolume() | PersistentVolumeClaim() | CapacityBuffer():
+            return thing.deleting
+        case ResourceClaim():
             return thing.deleting
         case _:
             return False

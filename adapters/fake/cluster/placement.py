@@ -103,7 +103,7 @@ class Profile:
         self._hindrance: Hindrance = _no_hindrance
         self.waiting: dict[str, int] = {}
         self.fresh: dict[str, None] = {}
-        self.not_simulated = not_simulated(spec)
+        self.not_simulated = not_simulated(spec) if volumes is None else ""
         self._accounts = accounts
         self._fill = fill
         self._needs = needs_of(spec)

@@ -45,7 +45,7 @@ class Scheduler:
         # The same by identity: the pods of one template share spec and labels, and hashing them is slow.
         self._known: dict[_Identity, tuple[Pod, Profile]] = {}
         self._profile_of: dict[str, Profile] = {}
-        # Of pods with volumes, which are each pod's own: by uid.
+        # Of pods with volumes or resource claims, which are each pod's own: by uid.
         self._singles: dict[str, Profile] = {}
         # How many of those that wait go by where others are.
         self._choosy = 0
@@ -85,7 +85,8 @@ class Scheduler:
             self._wake()
 
     def _enqueue(self, pod: Pod, arrival: int) -> None:
-        profile = self._single(pod) if pod.spec.volumes else self._profile(pod)
+        single = pod.spec.volumes or pod.spec.resource_claims
+        profile = self._single(pod) if single else self._profile(pod)
         self._profile_of[pod.uid] = profile
         profile.waiting[pod.uid] = arrival
         self._choosy += profile.topology is not None
@@ -181,7 +182,7 @@ class Scheduler:
         pod = self._plane.store.by_uid(uid)
         there = self._plane.store.find(address("Node", node))
         if isinstance(pod, Pod):
-            if pod.spec.volumes and isinstance(there, Node):
+            if isinstance(there, Node):
                 self._storage.provide(pod, there)
             pods.bind(self._plane.store, pod, node)
 

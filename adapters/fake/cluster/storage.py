@@ -1,4 +1,4 @@
-"""Storage: the nodes that reach a pod's volumes, and volumes made when a pod is bound."""
+"""Storage and claims on devices: the nodes that reach those of a pod, and volumes made when it is bound."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from treenail.domain.model import labels
 from treenail.domain.model.nodes import Node
 from treenail.domain.model.pods import Expression, Pod
 from treenail.domain.model.requirements import Operator
+from treenail.domain.model.resource_claims import ResourceClaim
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 # Says why a pod's volumes keep it off a node, "" where they do not.
@@ -30,30 +31,34 @@ KINDS: Final = (
     Kind.PERSISTENT_VOLUME,
     Kind.STORAGE_CLASS,
     Kind.CSI_NODE,
+    Kind.RESOURCE_CLAIM,
 )
 
 
 class Storage:
     """Makes volumes for claims: at once, or where the first pod goes, as their class says.
 
-    A volume made here goes with its claim, and an ephemeral claim with its pod.
+    A volume made here goes with its claim, and an ephemeral claim with its pod. Resource claims are reserved
+    for the pods that are bound, and lose their devices with the last of them. None gets devices here.
     """
 
     def __init__(self, plane: ControlPlane) -> None:
         self._store = plane.store
-        self._book = StorageBook()
+        self._book = StorageBook(follows_claims=True)
         self._resolver = VolumeResolver(self._book)
         self._at_once = DelayedWork[str](plane, plane.settings.control, self._make_at_once)
         plane.store.listen(self._changed, *KINDS)
         plane.store.listen(self._pod_changed, Kind.POD)
 
     def hindrance(self, pod: Pod) -> Hindrance:
-        """Return a function that says whether a node can reach the volumes of `pod` now."""
+        """Return a function that says whether a node can reach the volumes and devices of `pod` now."""
         needs = self._resolver.needs((pod,))[pod.uid]
 
         def check(account: NodeAccount) -> str:
-            if needs.problem:
-                return needs.problem
+            if needs.device_problem or needs.problem:
+                return needs.device_problem or needs.problem
+            if not any(account.described.compatible(one) for one in needs.device_nodes):
+                return "cannot use the allocated devices of its resource claims"
             if not any(account.described.compatible(one) for one in needs.alternatives):
                 return "node(s) had volume node affinity conflict"
             there = attached(self._book, (p for p in account.pods.values() if p.bound))
@@ -68,7 +73,8 @@ class Storage:
         return check
 
     def provide(self, pod: Pod, node: Node) -> None:
-        """Make the volumes of `pod` that waited for it, where `node` is."""
+        """Make the volumes of `pod` that waited for it, where `node` is, and reserve its resource claims."""
+        self._reserve(pod)
         zone = node.labels.get(labels.ZONE)
         where: _Topology = ((Expression(labels.ZONE, Operator.IN, (zone,)),),) if zone else ()
         for volume in pod.spec.volumes:
@@ -84,6 +90,20 @@ class Storage:
                 )
             if claim is not None and not claim.volume_name:
                 self._make(claim, where)
+
+    def _reserve(self, pod: Pod) -> None:
+        for key in pod.resource_claim_keys:
+            claim = self._book.resource_claims.get(key)
+            if claim is not None and pod.uid not in claim.users:
+                self._store.put(replace(claim, users=(*claim.users, pod.uid)))
+
+    def _release(self, pod: Pod) -> None:
+        for key in pod.resource_claim_keys:
+            claim = self._book.resource_claims.get(key)
+            if claim is not None and pod.uid in claim.users:
+                users = tuple(uid for uid in claim.users if uid != pod.uid)
+                nodes = claim.nodes if users else ()
+                self._store.put(replace(claim, users=users, allocated=bool(users), nodes=nodes))
 
     def _make(self, claim: PersistentVolumeClaim, where: _Topology) -> None:
         of = self._book.class_of(claim.storage_class)
@@ -117,7 +137,7 @@ class Storage:
 
     def _changed(self, change: Change) -> None:
         match change.after:
-            case PersistentVolumeClaim() | PersistentVolume() | StorageClass() | CSINode():
+            case PersistentVolumeClaim() | PersistentVolume() | StorageClass() | CSINode() | ResourceClaim():
                 self._book.put(change.after)
             case _:
                 self._book.remove(Kind(change.kind), change.address[1])
@@ -138,8 +158,11 @@ class Storage:
     def _pod_changed(self, change: Change) -> None:
         if isinstance(change.after, Pod):
             self._book.use(change.after)
+            if change.after.terminal:
+                self._release(change.after)
         elif isinstance(change.before, Pod):
             self._book.leave(change.before)
+            self._release(change.before)
             for volume in change.before.spec.volumes:
                 claim = self._book.claims.get(change.before.claim_key(volume))
                 if volume.ephemeral and claim is not None:

@@ -113,8 +113,8 @@ def _against_volumes(volumes: VolumeNeeds, existing_node: ExistingNode) -> Refus
     unreached = [known.conflict(alternative) for alternative in volumes.alternatives]
     if all(unreached):
         first = next(c for c in unreached if c is not None)
-        said = out_of_reach(first, known.get(first.key), "node")
-        return Refusal("", Reason.VOLUME_TOPOLOGY, *said, node=existing_node.name)
+        said = out_of_reach(first, known.get(first.key), "node", volumes)
+        return Refusal("", *said, node=existing_node.name)
     for driver, left in sorted(existing_node.attachable.items()):
         fresh, known_there = volumes.of(driver)
         # A volume that is attached already, for another pod on the node, takes no further place.

@@ -144,7 +144,7 @@ def drop_resource_claim(name: str) -> Step:
         ({"name": name}, None),
         f"it did without the resource claim {name}",
         _DROP_CLAIM,
-        lambda spec: replace(spec, resource_claims=tuple(c for c in spec.resource_claims if c != name)),
+        lambda spec: replace(spec, resource_claims=tuple(c for c in spec.resource_claims if c.name != name)),
     )
 
 

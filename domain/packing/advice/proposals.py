@@ -172,8 +172,8 @@ def _volume_topology(case: Case) -> Iterable[Step]:
     near = case.values.nearest
     for demand in demands(case.spec):
         if demand.key == case.values.about and demand.expression.values and near:
-            # The volume is where it is. A pod that asks for another zone than its volume's can never start
-            # there.
+            # Volumes and devices are where they are. A pod that asks for another zone than theirs can never
+            # start there.
             yield corrected(demand, value=near, size=_AS_THE_VOLUME)
     yield from _drops(case)
     if case.pool is not None and near:
@@ -181,7 +181,7 @@ def _volume_topology(case: Case) -> Iterable[Step]:
 
 
 def _resource_claim(case: Case) -> Iterable[Step]:
-    return (pod_steps.drop_resource_claim(name) for name in case.spec.resource_claims)
+    return (pod_steps.drop_resource_claim(claim.name) for claim in case.spec.resource_claims)
 
 
 def _spread(case: Case) -> Iterable[Step]:
@@ -217,6 +217,7 @@ _BY_REASON: Final[Mapping[Reason, _Propose]] = {
     Reason.ARCHITECTURE_MISMATCH: _incompatible,
     Reason.WINDOWS_BUILD_MISMATCH: _incompatible,
     Reason.VOLUME_TOPOLOGY: _volume_topology,
+    Reason.DEVICE_TOPOLOGY: _volume_topology,
     Reason.NO_INSTANCE_TYPE_MATCHES: _no_type,
     Reason.UNKNOWN_RESOURCE: _unknown_resource,
     Reason.NODE_FULL: _too_large,

@@ -66,14 +66,15 @@ def alike(
     looked_at: tuple[str, ...] | None,
     volumes: Mapping[str, VolumeNeeds],
 ) -> list[tuple[PodKind, tuple[Pod, ...]]]:
-    """Part pods of equal specs further, by the labels and volumes that matter. In the order of `parts`.
+    """Part pods of equal specs further, by labels, volumes and claims that matter. In the order of `parts`.
 
     `looked_at` are the labels that selectors of pods look at; None where there is no selector.
     """
     kinds: list[tuple[PodKind, tuple[Pod, ...]]] = []
     for spec, pods in parts:
         # No selector anywhere: labels and namespaces tell nobody apart, and all pods of a spec are one class.
-        if looked_at is None and not spec.volumes:
+        needing = bool(spec.volumes or spec.resource_claims)
+        if looked_at is None and not needing:
             kinds.append((PodKind(spec), tuple(pods)))
             continue
         members: dict[tuple[str, Labels, VolumeNeeds | None], list[Pod]] = {}
@@ -84,7 +85,7 @@ def alike(
             # pod name, would make a class of each pod.
             seen = tuple([(key, of[key]) for key in keys if key in of])
             # Two pods of one StatefulSet differ by their volumes alone: each may be bound to another zone.
-            needs = volumes.get(pod.uid) if spec.volumes else None
+            needs = volumes.get(pod.uid) if needing else None
             members.setdefault((pod.namespace, seen, needs), []).append(pod)
         # Kinds of one spec keep its order too, for dictionaries remember the order of insertion.
         kinds += [(PodKind(spec, *key), tuple(some)) for key, some in members.items()]

@@ -21,6 +21,7 @@ from treenail.domain.packing.pods.classes import PodKind
 from treenail.domain.packing.pods.demands import Demands
 from treenail.domain.packing.pods.relaxation import Wants, relaxation_of
 from treenail.domain.packing.pods.terms import ports_conflict
+from treenail.domain.packing.problem import VolumeNeeds
 from treenail.domain.packing.refusal_reasons import Reason, Values
 
 Said: TypeAlias = tuple[str, Values]
@@ -147,25 +148,32 @@ def no_capacity(template: NodeTemplate, able: Indices, together: Requirements) -
 
 
 def contradiction(kind: PodKind) -> Reasoned:
-    """Say what leaves pods no node at all: what they ask for, by itself or with their volumes."""
-    # Without its volumes the pod would have levels: so they are what contradicts it.
+    """Say what leaves pods no node at all: what they ask for, by itself or with their volumes and claims."""
+    # Without its volumes and claims the pod would have levels: so they are what contradicts it.
     if kind.volumes is not None and relaxation_of(kind.spec, Wants(wishes=False), Demands()).levels:
         for own in kind.spec.alternatives():
             for reached in kind.volumes.alternatives:
                 wanted = own.conflict(reached, may_be_undefined=frozenset(reached))
                 if wanted is not None:
-                    return Reason.VOLUME_TOPOLOGY, *out_of_reach(wanted, own.get(wanted.key), "pod")
+                    return out_of_reach(wanted, own.get(wanted.key), "pod", kind.volumes)
     detail = "what it requires of a node's labels contradicts itself"
     return Reason.CONTRADICTORY_REQUIREMENTS, detail, Values()
 
 
-def out_of_reach(wanted: Requirement, own: Requirement | None, who: str) -> Said:
-    """Say that pods can reach their volumes nowhere that `who` may be, which has `own`."""
+def out_of_reach(
+    wanted: Requirement, own: Requirement | None, who: str, needs: VolumeNeeds | None
+) -> Reasoned:
+    """Say that pods can reach their volumes or devices nowhere that `who` may be, which has `own`."""
+    of_devices = needs is not None and any(wanted.key in one for one in needs.device_nodes)
+    reason = Reason.DEVICE_TOPOLOGY if of_devices else Reason.VOLUME_TOPOLOGY
+    named = "the devices of its resource claims can be used" if of_devices else "its volumes can be reached"
+    unnamed = who == "pool" and wanted.key in _NAMES
     has = f"the {who} has {own}" if own is not None else f"the {who} does not define that label"
-    detail = f"its volumes can be reached only where {wanted}, and {has}"
+    if unnamed:
+        has = "a node still to be bought has no name yet"
     offered = tuple(sorted(own.values)) if own is not None and not own.complement else ()
-    near = min(wanted.values) if wanted.values and not wanted.complement else ""
-    return detail, Values(wanted.key, str(wanted), offered, near)
+    near = min(wanted.values) if wanted.values and not wanted.complement and not unnamed else ""
+    return reason, f"{named} only where {wanted}, and {has}", Values(wanted.key, str(wanted), offered, near)
 
 
 def of_types(key: str, template: NodeTemplate) -> Requirement | None:

@@ -72,16 +72,13 @@ class Refusals:
                 return Refusal(pool, *details.conflicting(conflict, known, self._templates[index]))
         unreached = known.conflict(level.requirements, may_be_undefined=LEFT_OPEN)
         if unreached is not None:
-            return Refusal(
-                pool,
-                Reason.VOLUME_TOPOLOGY,
-                *details.out_of_reach(unreached, known.get(unreached.key), "pool"),
-            )
+            own = known.get(unreached.key)
+            return Refusal(pool, *details.out_of_reach(unreached, own, "pool", one.kind.volumes))
         return self._against_types(one, level, self._templates[index])
 
     def _against_types(self, one: PodClass, level: RelaxationLevel, template: NodeTemplate) -> Refusal:
         """Return the reason against a pod whose demands on taints and labels the pool itself meets."""
-        matching = self._matching(level, template)
+        matching = self._matching(one, level, template)
         if isinstance(matching, Refusal):
             return matching
         pool, offers = template.offer.pool.name, template.table.offers
@@ -110,7 +107,7 @@ class Refusals:
         # Nothing else is left that could have kept the pod off.
         return Refusal(pool, Reason.LIMIT_REACHED, *self._limit(template, types[able & sold]))
 
-    def _matching(self, level: RelaxationLevel, template: NodeTemplate) -> Bools | Refusal:
+    def _matching(self, one: PodClass, level: RelaxationLevel, template: NodeTemplate) -> Bools | Refusal:
         """Return which types (T) have the labels that a level requires, or the reason why none has."""
         pool = template.offer.pool.name
         together = template.requirements.with_(level.requirements)
@@ -125,12 +122,11 @@ class Refusals:
             for asked in (requirement, together[requirement.key]):
                 matching = matching & template.table.masks.admitting(asked)
             if not matching.any():
-                # Not asked for by the pod: it comes from its volumes.
+                # Not asked for by the pod: it comes from its volumes or claims.
                 if requirement.key not in level.strict:
                     own = details.of_types(requirement.key, template)
-                    return Refusal(
-                        pool, Reason.VOLUME_TOPOLOGY, *details.out_of_reach(requirement, own, "pool")
-                    )
+                    needs = one.kind.volumes
+                    return Refusal(pool, *details.out_of_reach(requirement, own, "pool", needs))
                 return Refusal(pool, *details.no_type(requirement, template, before))
         return matching
 

@@ -21,6 +21,7 @@ from treenail.domain.model.pods import (
     Phase,
     Pod,
     PodAffinityTerm,
+    PodResourceClaim,
     PodSpec,
     PodVolume,
     TopologySpread,
@@ -95,7 +96,7 @@ def test_everything_that_scheduling_looks_at_comes_through() -> None:
         Toleration(operator=TolerationOperator.EXISTS),
         Toleration(key="team", value="a", effect=Effect.NO_EXECUTE, seconds=0),
     )
-    assert spec.resource_claims == ("gpu",)
+    assert spec.resource_claims == (PodResourceClaim("gpu", "shared"),)
     assert spec.scheduler_name == "other"
     assert spec.scheduling_gates == ("example.com/wait",)
     assert (spec.priority, spec.priority_class, spec.grace_seconds) == (7, "high", 0)

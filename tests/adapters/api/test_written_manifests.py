@@ -23,6 +23,7 @@ from treenail.domain.model.pods import (
     Phase,
     Pod,
     PodAffinityTerm,
+    PodResourceClaim,
     PodSpec,
     PodVolume,
     TopologySpread,
@@ -98,7 +99,7 @@ def test_a_pod_is_read_as_it_was_written_but_for_its_containers() -> None:
                 PodVolume("tmp", storage_class="", ephemeral=True),
                 PodVolume("any", ephemeral=True),
             ),
-            resource_claims=("gpu",),
+            resource_claims=(PodResourceClaim("gpu", "shared"), PodResourceClaim("nic", template="fast")),
             scheduler_name="other",
             scheduling_gates=("g",),
             priority=9,
@@ -112,6 +113,7 @@ def test_a_pod_is_read_as_it_was_written_but_for_its_containers() -> None:
         scheduled_at=NOON,
         started_at=NOON,
         ready=True,
+        claims_made=(("nic", "p-nic-x7k2l"), ("none", "")),
     )
 
     assert read_again(pod) == pod

@@ -59,6 +59,17 @@ def _storage_class(name: str = "gp3", mode: str = "WaitForFirstConsumer", **more
     }
 
 
+def _devices(zone: str) -> Manifest:
+    term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
+    allocation = {"devices": {"results": []}, "nodeSelector": {"nodeSelectorTerms": [term]}}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "gpu"},
+        "status": {"allocation": allocation, "reservedFor": [{"resource": "pods", "name": "x", "uid": "x"}]},
+    }
+
+
 _ONLY_C: Final = [{"matchLabelExpressions": [{"key": ZONE, "values": ["zone-c"]}]}]
 
 VOLUMES: Final = (
@@ -114,5 +125,11 @@ VOLUMES: Final = (
         "a resource claim",
         Reason.RESOURCE_CLAIM,
         (pool(), pod(resourceClaims=[{"name": "gpu", "resourceClaimName": "gpu"}])),
+    ),
+    Case(
+        "devices in a zone the pool is not in",
+        Reason.DEVICE_TOPOLOGY,
+        (pool(), _devices("zone-c"), pod(resourceClaims=[{"name": "gpu", "resourceClaimName": "gpu"}])),
+        about=ZONE,
     ),
 )

@@ -11,7 +11,7 @@ from treenail.domain.lifecycle.lifecycle import WaitUntil
 from treenail.domain.lifecycle.lifecycle import next_step as next_life_step
 from treenail.domain.model import labels
 from treenail.domain.model.nodes import READY, Condition, Node, NodeClaim, NodeView, Status, awaited
-from treenail.domain.model.pods import Pod, PodAffinityTerm, PodVolume, TopologySpread
+from treenail.domain.model.pods import Pod, PodAffinityTerm, PodResourceClaim, PodVolume, TopologySpread
 from treenail.domain.model.taints import (
     NOT_READY,
     UNREACHABLE,
@@ -49,7 +49,7 @@ def made(of: NodeClaim | None = None) -> Node:
         {"scheduler_name": "another"},
         {"scheduling_gates": ("wait",)},
         {"volumes": (PodVolume(name="data", claim_name="data"),)},
-        {"resource_claims": ("gpu",)},
+        {"resource_claims": (PodResourceClaim("gpu", "shared"),)},
         {"spread": (HARD,)},
         {"pod_affinity": (PodAffinityTerm(topology_key=labels.HOSTNAME, anti=True),)},
     ],

@@ -20,7 +20,13 @@ from tests.domain.packing.problems import (
 )
 from treenail.domain.model import labels
 from treenail.domain.model.node_pools import Generation
-from treenail.domain.model.pods import LabelSelector, PodAffinityTerm, PodSpec, TopologySpread
+from treenail.domain.model.pods import (
+    LabelSelector,
+    PodAffinityTerm,
+    PodResourceClaim,
+    PodSpec,
+    TopologySpread,
+)
 from treenail.domain.model.requirements import Operator
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import Effect, Taint, Toleration
@@ -320,7 +326,7 @@ def test_a_soft_taint_is_no_reason() -> None:
 
 
 def test_a_resource_claim_is_refused_by_name() -> None:
-    assert refusal(replace(asking(), resource_claims=("gpu",))) == (
+    assert refusal(replace(asking(), resource_claims=(PodResourceClaim("gpu", "shared"),))) == (
         Reason.RESOURCE_CLAIM,
         "it has the resource claim gpu: nodes are not chosen by such claims",
     )

@@ -15,6 +15,7 @@ from treenail.domain.model.pods import (
     LabelSelector,
     Pod,
     PodAffinityTerm,
+    PodResourceClaim,
     PodSpec,
     PodVolume,
     TopologySpread,
@@ -278,6 +279,70 @@ def test_a_pod_that_contradicts_itself_beside_a_volume() -> None:
     of = with_volume(reached("zone-b"), asking(selector={labels.ZONE: "zone-a"}, required=both))
 
     assert only(of).reason is Reason.CONTRADICTORY_REQUIREMENTS
+
+
+# --- devices
+
+
+def with_devices(nodes: Requirements, spec: PodSpec, **more: Any) -> Problem:
+    claims = (PodResourceClaim("gpu", "shared"),)
+    needs = VolumeNeeds(alternatives=(nodes,), device_nodes=(nodes,))
+    return problem(pods("web", 1, replace(spec, resource_claims=claims)), volumes={"web-0": needs}, **more)
+
+
+IN_B = Requirements((is_in(labels.ZONE, "zone-b"),))
+ON_N = Requirements((is_in(labels.NODE_NAME, "n"),))
+
+
+def test_devices_in_another_zone_than_the_pod_wants() -> None:
+    of = with_devices(IN_B, asking(selector={labels.ZONE: "zone-a"}))
+
+    assert only(of) == Refusal(
+        "",
+        Reason.DEVICE_TOPOLOGY,
+        "the devices of its resource claims can be used only where topology.kubernetes.io/zone In ['zone-b']"
+        ", and the pod has topology.kubernetes.io/zone In ['zone-a']",
+        Values(labels.ZONE, "topology.kubernetes.io/zone In ['zone-b']", ("zone-a",), "zone-b"),
+    )
+    assert change(of)[0] is ChangeKind.CORRECT_REQUIREMENT
+
+
+def test_devices_in_another_zone_than_the_pool_is_in() -> None:
+    in_a = (offer(pool("default", is_in(labels.ZONE, "zone-a"))),)
+    of = with_devices(IN_B, asking(), offers=in_a)
+
+    assert only(of).reason is Reason.DEVICE_TOPOLOGY
+    assert change(of)[0] is ChangeKind.WIDEN_POOL_REQUIREMENT
+
+
+def test_devices_of_a_node_are_not_found_on_a_new_one() -> None:
+    group = refused(with_devices(ON_N, asking()))
+
+    assert only(with_devices(ON_N, asking())).reason is Reason.DEVICE_TOPOLOGY
+    assert group.refusals[0].detail.endswith("and a node still to be bought has no name yet")
+    assert group.remedy is None
+
+
+def test_devices_of_another_node_keep_a_pod_off_a_node() -> None:
+    other = home("other", "zone-a", cpu=4)
+    nearest = refused(with_devices(ON_N, asking(), offers=(), existing_nodes=(other,))).nearest
+
+    assert nearest is not None
+    assert (nearest.node, nearest.reason) == ("other", Reason.DEVICE_TOPOLOGY)
+
+
+def test_a_pod_goes_to_the_node_of_its_devices_though_another_has_more_room() -> None:
+    small, large = home("n", "zone-a", cpu=2), home("m", "zone-a", cpu=16)
+    there = tuple(replace(one, labels={**one.labels, labels.NODE_NAME: one.name}) for one in (large, small))
+    plan = pack(with_devices(ON_N, asking(), existing_nodes=there))
+
+    assert dict(plan.nominations) == {"web-0": "n"}
+
+
+def test_a_pod_goes_to_a_new_node_where_its_devices_are() -> None:
+    (claim,) = pack(with_devices(IN_B, asking())).claims
+
+    assert claim.requirements[labels.ZONE].values == {"zone-b"}
 
 
 # --- on nodes that are there, where there is no pool

@@ -94,7 +94,8 @@ def test_alike_claims_are_one_line_of_the_table(tmp_path: Path) -> None:
         ("ENABLE_ZONAL_SHIFT", "false", "same", ""),
         ("ASSUME_ROLE_DURATION", "1h", "no effect", "changes nothing here"),
         ("DISABLE_DRY_RUN", "true", "same", "settings.disableDryRun in the chart"),
-        ("IGNORE_DRA_REQUESTS", "true", "same", "the default"),
+        ("IGNORE_DRA_REQUESTS", "false", "same", "settings.ignoreDRARequests in the chart"),
+        ("LOG_ERROR_OUTPUT_PATHS", "stderr", "same", "the default"),
     ],
 )
 def test_each_setting_says_what_becomes_of_it(

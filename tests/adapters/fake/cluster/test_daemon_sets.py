@@ -15,6 +15,7 @@ from tests.adapters.fake.cluster.rig import Rig
 from tests.scenarios.manifests import KEPT
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterSettings
 from treenail.domain.model.patches import NodePatch
+from treenail.domain.model.pods import PodResourceClaim
 from treenail.domain.model.resources import total
 from treenail.domain.model.taints import UNREGISTERED, Effect, Taint, Toleration, TolerationOperator
 
@@ -224,7 +225,9 @@ def test_daemons_a_node_had_already_are_not_made_twice() -> None:
 
 def test_what_is_not_simulated_keeps_a_daemon_waiting() -> None:
     rig = Rig()
-    rig.cluster.apply(a_node("n-0"), a_daemon_set("log", resource_claims=("gpu",)))
+    rig.cluster.apply(
+        a_node("n-0"), a_daemon_set("log", resource_claims=(PodResourceClaim("gpu", "shared"),))
+    )
 
     rig.run(5)
 

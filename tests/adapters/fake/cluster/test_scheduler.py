@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.adapters.fake.cluster.builders import a_deployment, a_node, a_pod, a_spec, join
 from tests.adapters.fake.cluster.rig import Rig
 from tests.agenda import START
 from treenail.adapters.fake.cluster import ClusterSettings
+from treenail.domain.model import labels
 from treenail.domain.model.patches import NodePatch
-from treenail.domain.model.pods import Expression, HostPort, NodeAffinity, PodSpec
+from treenail.domain.model.pods import Expression, HostPort, NodeAffinity, PodResourceClaim, PodSpec
 from treenail.domain.model.requirements import Operator
+from treenail.domain.model.resource_claims import ResourceClaim
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import Effect, Taint, Toleration, TolerationOperator
 
@@ -249,15 +253,39 @@ def test_pods_of_another_scheduler_are_left_alone() -> None:
     assert rig.pod("web").unschedulable_since is None
 
 
-def test_what_is_not_simulated_is_refused_by_name() -> None:
+def test_pods_with_claims_that_are_not_there_are_refused_by_name() -> None:
     rig = Rig()
-    rig.cluster.apply(a_node("n-0"), a_pod("web", spec=a_spec(resource_claims=("gpu",))))
+    rig.cluster.apply(
+        a_node("n-0"), a_pod("web", spec=a_spec(resource_claims=(PodResourceClaim("gpu", "shared"),)))
+    )
 
     assert placed(rig, "web") == ""
     assert rig.pod("web").unschedulable_since is not None
     assert rig.reasons("web") == [
-        ("FailedScheduling", "pods with resource claims are not simulated by this scheduler")
+        ("FailedScheduling", "0/1 nodes are available: 1 the ResourceClaim default/shared is not there.")
     ]
+
+
+def test_pods_go_where_the_devices_of_their_claims_are_which_go_with_the_last_of_them() -> None:
+    rig = Rig()
+    spec = replace(a_spec(), resource_claims=(PodResourceClaim("gpu", "shared"),))
+    there = (Expression(labels.NODE_NAME, Operator.IN, ("n-1",)),)
+    devices = ResourceClaim(name="shared", allocated=True, nodes=(there,), users=("first",))
+    rig.cluster.apply(devices, a_node("n-0"), a_node("n-1"), a_pod("web", spec=spec))
+
+    def known() -> ResourceClaim:
+        (claim,) = rig.cluster.objects(ResourceClaim)
+        return claim
+
+    assert placed(rig, "web") == "n-1"
+    assert known().users == ("first", rig.pod("web").uid)
+    rig.cluster.apply(replace(known(), users=(rig.pod("web").uid,)))
+    rig.cluster.delete("Pod", "web")
+    rig.run(60)
+    assert (known().allocated, known().nodes, known().users) == (False, (), ())
+
+    rig.cluster.apply(a_pod("late", spec=spec))
+    assert placed(rig, "late") == ""
 
 
 def test_a_node_that_comes_back_under_its_name_is_judged_anew() -> None:

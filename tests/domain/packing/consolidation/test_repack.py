@@ -23,7 +23,13 @@ from tests.domain.packing.problems import (
 from treenail.domain.model import labels
 from treenail.domain.model.blockers import Block
 from treenail.domain.model.node_pools import ConsolidationPolicy
-from treenail.domain.model.pods import LabelSelector, PodAffinityTerm, PodSpec, TopologySpread
+from treenail.domain.model.pods import (
+    LabelSelector,
+    PodAffinityTerm,
+    PodResourceClaim,
+    PodSpec,
+    TopologySpread,
+)
 from treenail.domain.model.requirements import Operator
 from treenail.domain.packing.consolidation.consolidation_plan import Action, ConsolidationPlan
 from treenail.domain.packing.consolidation.consolidation_problem import PoolTerms
@@ -315,7 +321,7 @@ def test_nothing_moves_where_pods_of_a_candidate_are_not_told() -> None:
 
 
 def test_pods_that_nothing_can_hold_keep_their_node() -> None:
-    claimed = replace(asking(1), resource_claims=("gpu",))
+    claimed = replace(asking(1), resource_claims=(PodResourceClaim("gpu", "shared"),))
     nodes = (node("a", "m5.large", *pods("a", 1, claimed)), node("b", "m5.2xlarge", *pods("b", 1)))
     plan = repack(Cluster(nodes=nodes, offers=(ON_DEMAND,), staying=frozenset({"b"})).problem())
     assert plan.moves == ()

@@ -1,0 +1,54 @@
+"""ResourceClaims, as far as they say where the devices that they have can be used."""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from treenail.adapters.api.metadata import CoreObject
+from treenail.adapters.api.model import Model, NotEmpty
+from treenail.adapters.api.reading import Reading, Translation
+from treenail.adapters.api.selectors import NodeSelectorModel
+from treenail.domain.model.resource_claims import ResourceClaim
+
+
+class AllocationModel(Model):
+    """The devices that a claim has. Without a selector they can be used on any node."""
+
+    node_selector: NodeSelectorModel | None = None
+
+
+class ConsumerModel(Model, kw_only=True):
+    """Somebody who may use a claim."""
+
+    uid: NotEmpty
+
+
+class ResourceClaimStatusModel(Model):
+    """What a claim has, and for whom it is reserved."""
+
+    allocation: AllocationModel | None = None
+    reserved_for: tuple[ConsumerModel, ...] = ()
+
+
+class ResourceClaimModel(CoreObject):
+    """resource.k8s.io/v1 ResourceClaim. What it asks for is not read."""
+
+    status: ResourceClaimStatusModel = field(default_factory=ResourceClaimStatusModel)
+
+
+def resource_claim(model: ResourceClaimModel, _reading: Reading) -> Translation:
+    """Return the claim; FieldError says what is wrong with it."""
+    meta, allocation = model.metadata, model.status.allocation
+    meta.validate()
+    nodes = allocation.node_selector if allocation is not None else None
+    owner = next((o for o in meta.owner_references if o.controller and o.kind == "Pod"), None)
+    found = ResourceClaim(
+        **meta.identity,
+        namespace=meta.namespace or "default",
+        made_for=owner.uid if owner is not None else "",
+        allocated=allocation is not None,
+        nodes=nodes.value("status.allocation.nodeSelector") if nodes is not None else (),
+        users=tuple(one.uid for one in model.status.reserved_for),
+        deleting=meta.deletion_timestamp is not None,
+    )
+    return Translation(objects=(found,))
