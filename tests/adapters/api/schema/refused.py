@@ -12,6 +12,7 @@ from tests.adapters.api.schema.refused_disruption import REFUSED_DISRUPTION
 from tests.adapters.api.schema.refused_old import REFUSED_OLD
 from tests.adapters.api.schema.refused_overlays import REFUSED_OVERLAYS
 from tests.adapters.api.schema.refused_pools import REFUSED_POOLS
+from tests.adapters.api.schema.refused_static_pools import REFUSED_STATIC_POOLS
 from tests.adapters.api.schema.trees import Refused
 
 REFUSED: Final[dict[str, Refused]] = {
@@ -23,4 +24,5 @@ REFUSED: Final[dict[str, Refused]] = {
     **REFUSED_BETA,
     **REFUSED_OLD,
     **REFUSED_OVERLAYS,
+    **REFUSED_STATIC_POOLS,
 }
