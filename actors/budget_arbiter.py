@@ -18,7 +18,7 @@ from treenail.domain.disruption.disruption import (
     PoolChanged,
 )
 from treenail.domain.model.blockers import Block
-from treenail.domain.model.causes import BUDGETED
+from treenail.domain.model.causes import BUDGETED, NO_CHOICE
 from treenail.domain.model.event_subjects import of_pool
 from treenail.domain.model.runtime import Ref
 from treenail.domain.telemetry import metrics
@@ -83,6 +83,8 @@ class BudgetArbiter(DomainActor[ArbiterInbox]):
             self._cluster.tell(DisruptionAllowed(proposal=proposal, candidates=allowed, budgets=budgets))
 
     def _count(self, order: DisruptNodes) -> None:
+        if order.cause in NO_CHOICE:
+            return
         decision = order.decision_labels()
         self._telemetry.count(metrics.DISRUPTION_DECISIONS.name, **decision)
         for pool in sorted({view.pool for view in order.nodes}):

@@ -102,7 +102,7 @@ class ProposalJudge:
         judgement = judge(self._model, those, PackingPlan(), now)
         self._refuse(judgement.refused)
         self._find_places(one for one, _ in judgement.lacking)
-        return self._give_up(judgement.accepted, now)
+        return self._give_up(judgement.accepted, now, PackingPlan())
 
     def plan(self, decision: Decision) -> tuple[str, ...]:
         """Return the nodes whose pods are to be placed by this decision as if they were gone.
@@ -151,7 +151,7 @@ class ProposalJudge:
         self._find_places(retry_plan.again)
         self._refuse(retry_plan.blocked, lasting=True)
         self._refuse(retry_plan.later, told=False)
-        return self._give_up(judgement.accepted, now)
+        return self._give_up(judgement.accepted, now, plan)
 
     def _find_places(self, those: Iterable[DisruptionCandidate]) -> None:
         """Ask for places for the pods of all these at once: EC2 takes few calls a second."""
@@ -160,8 +160,10 @@ class ProposalJudge:
             self._book.wait(waiting)
             self._batcher.tell(NodesToReplace(names=tuple(name for one in waiting for name in one.names)))
 
-    def _give_up(self, those: tuple[DisruptionCandidate, ...], now: datetime) -> tuple[DisruptNodes, ...]:
-        """Note that these go, and return the orders, one for each proposal."""
+    def _give_up(
+        self, those: tuple[DisruptionCandidate, ...], now: datetime, plan: PackingPlan
+    ) -> tuple[DisruptNodes, ...]:
+        """Note that these go, and return an order for each proposal. Their pods go where `plan` says."""
         names: dict[int, list[str]] = {}
         for one in those:
             names.setdefault(id(one.allowed), []).extend(one.names)
@@ -177,11 +179,18 @@ class ProposalJudge:
                     cause=proposal.cause,
                     replaced_first=proposal.replaced_first,
                     decided_at=now,
-                    bought=len(proposal.planned.plan.claims) if proposal.planned is not None else 0,
+                    bought=self._bought_for(
+                        views, plan if proposal.planned is None else proposal.planned.plan
+                    ),
                     policies=self._policies(views, proposal.cause),
                 )
             )
         return tuple(orders)
+
+    def _bought_for(self, views: Iterable[NodeView], plan: PackingPlan) -> int:
+        """Return how many nodes a plan buys for pods of these."""
+        pods = {pod.uid for view in views for pod in self._model.objects.pods_of(view)}
+        return sum(not pods.isdisjoint(claim.pods) for claim in plan.claims)
 
     def _policies(self, views: Iterable[NodeView], cause: Cause) -> dict[str, str]:
         """Return the consolidation policies of the pools of these, where this is consolidation."""

@@ -104,8 +104,8 @@ class DisruptionBlocked:
 class DisruptNodes:
     """Give these nodes back; with `replaced_first`, once all their pods have other places, or not at all.
 
-    Of a consolidation, `bought` is how many nodes are bought for it, and `policies` are those of the pools,
-    by name.
+    `bought` is how many nodes are bought for pods of these. Of a consolidation, `policies` are those of the
+    pools, by name.
     """
 
     nodes: tuple[NodeView, ...]

@@ -42,6 +42,10 @@ BUDGETED: dict[Cause, str] = {
 }
 
 
+# Those that are no decision of ours to Karpenter's metrics: a lifetime and a pool's size are what people set.
+NO_CHOICE: frozenset[Cause] = frozenset({Cause.EXPIRED, Cause.SCALED_DOWN})
+
+
 # Those for which nodes are replaced: other places for their pods are decided on first.
 REPLACED: frozenset[Cause] = frozenset({Cause.EXPIRED, Cause.DRIFTED, Cause.UNDERUTILIZED})
 
