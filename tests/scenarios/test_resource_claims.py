@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.scenarios.manifests import Manifest, changed, deployment, node_class, node_pool, text
 from treenail.actors.system import SystemSettings
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 
 ZONE = "topology.kubernetes.io/zone"
 
