@@ -40,7 +40,10 @@ class Cluster:
         self.plane = plane
 
     def install(self) -> None:
-        """Define our kinds, where they are not yet, and wait until they are served."""
+        """Define our kinds, where they are not yet, wait until they are served, and clear up.
+
+        A test that fails leaves its objects, and its second try begins here.
+        """
         for definition in _definitions():
             status, answer = self.plane.request("POST", _CRD_PATH, definition)
             assert status in (201, 409), answer
@@ -48,6 +51,7 @@ class Cluster:
             lambda: all(self.plane.request("GET", path)[0] == 200 for path in _OURS),
             "our kinds are not served",
         )
+        self.clear()
 
     def apply(self, *manifests: str | Path | dict[str, Any]) -> None:
         """Create objects: YAML text, a file of it, or an object. One that is there is replaced."""
