@@ -31,6 +31,9 @@ _SAME_FIELDS: Final = (
 )
 # Auto Mode's nodes have Bottlerocket, whose second volume is for the data of containers.
 _IMAGES: Final = [{"alias": "bottlerocket@latest"}]
+# Where neither is named, EKS has the nodes run as a role of its own.
+_AS_SOMEBODY: Final = ("instanceProfile", "role")
+_ROLE: Final = "AmazonEKSAutoNodeRole"
 _DATA_VOLUME: Final = "/dev/xvdb"
 _DATA_SIZE: Final = "80Gi"
 _VOLUME_FIELDS: Final = {
@@ -89,11 +92,13 @@ def _ec2_node_class(tree: Mapping[str, Any]) -> Mapping[str, Any]:
     storage = storage if isinstance(storage, Mapping) else {}
     ebs = {ours: storage[theirs] for theirs, ours in _VOLUME_FIELDS.items() if theirs in storage}
     ebs = {"volumeSize": _DATA_SIZE, "volumeType": "gp3", "encrypted": True} | ebs
+    own = {} if any(spec.get(name) for name in _AS_SOMEBODY) else {"role": _ROLE}
     return {
         "apiVersion": _CLASS_VERSION,
         "kind": _CLASS_KIND,
         "metadata": tree.get("metadata"),
         "spec": {name: spec[name] for name in _SAME_FIELDS if name in spec}
+        | own
         | {
             "amiSelectorTerms": _IMAGES,
             "blockDeviceMappings": [{"deviceName": _DATA_VOLUME, "ebs": ebs}],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import count
 from typing import Final
 
@@ -22,11 +22,13 @@ class NodeAccount:
 
     `version` moves with everything a scheduler looks at, `shape` with labels, taints and whether pods
     may come at all; no two accounts ever have one in common. `order` counts the nodes as they came.
+    `held` are pods that wait for room here, which the scheduler nominated the node for.
     """
 
     __slots__ = (
         "_described",
         "_versions",
+        "held",
         "name",
         "node",
         "order",
@@ -45,6 +47,7 @@ class NodeAccount:
         self.pods: dict[str, Pod] = {}
         self.room: dict[str, int] = {}
         self.ports: list[HostPort] = []
+        self.held: dict[str, Pod] = {}
         self.version = 0
         self.shape = 0
         self._described: Requirements | None = None
@@ -67,7 +70,38 @@ class NodeAccount:
 
     def port_taken(self, ports: Iterable[HostPort]) -> bool:
         """Return whether one of `ports` is in use."""
-        return any(_clash(wanted, used) for wanted in ports for used in self.ports)
+        return clash(ports, self.ports)
+
+    def held_from(self, priority: int, but: Container[str] = ()) -> tuple[Pod, ...]:
+        """Return the pods whose room is closed to those of a priority, but for those of the uids `but`."""
+        return tuple(p for uid, p in self.held.items() if p.spec.priority >= priority and uid not in but)
+
+    def room_beside(
+        self, without: Iterable[Pod], held: Iterable[Pod]
+    ) -> tuple[dict[str, int], list[HostPort]]:
+        """Return the room, and the ports in use, were the pods `without` gone and those `held` there."""
+        room, leaving = dict(self.room), set()
+        for pod in without:
+            leaving.add(pod.uid)
+            for resource, amount in pod.spec.requests.items():
+                room[resource] = room.get(resource, 0) + amount
+        staying = [p for uid, p in self.pods.items() if p.bound and uid not in leaving]
+        ports = [port for pod in (*staying, *held) for port in pod.spec.host_ports]
+        for pod in held:
+            for resource, amount in pod.spec.requests.items():
+                room[resource] = room.get(resource, 0) - amount
+        return room, ports
+
+    def hold(self, pod: Pod, *, here: bool) -> bool:
+        """Hold room for a pod from now on, or no more; return whether that lets others have it."""
+        if here == (pod.uid in self.held):
+            return False
+        if here:
+            self.held[pod.uid] = pod
+        else:
+            del self.held[pod.uid]
+        self.version = next(self._versions)
+        return not here
 
     def set_node(self, node: Node | None) -> bool:
         """Take in a node's state; return whether that may let more pods come."""
@@ -161,6 +195,9 @@ class Accounts:
 
     def _pod_changed(self, change: Change) -> None:
         before, after = change.before, change.after
+        for pod in (before, after):
+            if isinstance(pod, Pod) and pod.nominated_node:
+                self._nominated(pod.nominated_node, pod, after)
         if isinstance(after, Pod):
             if after.node_name:
                 account = self._account(after.node_name)
@@ -170,6 +207,14 @@ class Accounts:
             account = self._account(before.node_name)
             version = account.version
             self._settle(account, version, better=account.take(before.uid))
+
+    def _nominated(self, name: str, pod: Pod, after: object) -> None:
+        account = self.by_name.get(name)
+        if account is not None:
+            here = isinstance(after, Pod) and after.active and not after.node_name
+            here = here and isinstance(after, Pod) and after.nominated_node == name
+            version = account.version
+            self._settle(account, version, better=account.hold(pod, here=here))
 
     def _settle(self, account: NodeAccount, version: int, *, better: bool) -> None:
         if account.node is None and not account.pods:
@@ -193,6 +238,12 @@ def _same_shape(one: Node, other: Node) -> bool:
         and one.deleting_since == other.deleting_since
         and (one.labels is other.labels or one.labels == other.labels)
     )
+
+
+def clash(wanted: Iterable[HostPort], used: Iterable[HostPort]) -> bool:
+    """Return whether one of the ports `wanted` is among those in use."""
+    there = tuple(used)
+    return any(_clash(one, other) for one in wanted for other in there)
 
 
 def _clash(one: HostPort, other: HostPort) -> bool:

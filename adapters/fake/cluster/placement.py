@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 
-from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
+from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount, clash
 from treenail.adapters.fake.cluster.matching import repelling
 from treenail.adapters.fake.cluster.storage import Hindrance
 from treenail.adapters.fake.cluster.topology import Topology
-from treenail.domain.model.pods import PodSpec
+from treenail.domain.model.pods import Pod, PodSpec
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.resources import CPU, MEMORY, PODS
 from treenail.domain.model.taints import UNSCHEDULABLE, Effect, untolerated
@@ -49,12 +49,29 @@ def _end_of(account: NodeAccount) -> str:
     return "node(s) were being deleted" if ending else ""
 
 
-def room_misfit(spec: PodSpec, needs: tuple[tuple[str, int], ...], account: NodeAccount) -> str:
-    """Return why pods of `spec` have no room on a node, "" where they have."""
-    short = account.shortage(needs)
+def room_misfit(
+    spec: PodSpec,
+    needs: tuple[tuple[str, int], ...],
+    account: NodeAccount,
+    *,
+    but: Container[str] = (),
+    without: Iterable[Pod] = (),
+) -> str:
+    """Return why pods of `spec` have no room on a node, "" where they have.
+
+    Room that is held for pods of their priority or a higher one is none, but for pods of the uids `but`. The
+    pods `without` count as gone.
+    """
+    held = account.held_from(spec.priority, but)
+    if held or without:
+        room, ports = account.room_beside(without, held)
+        short = next((resource for resource, amount in needs if amount > room.get(resource, 0)), None)
+        taken = clash(spec.host_ports, ports)
+    else:
+        short, taken = account.shortage(needs), account.port_taken(spec.host_ports)
     if short is not None:
         return "Too many pods" if short == PODS else f"Insufficient {short}"
-    if spec.host_ports and account.port_taken(spec.host_ports):
+    if taken:
         return "node(s) didn't have free ports for the requested pod ports"
     return ""
 
@@ -130,6 +147,19 @@ class Profile:
         reasons = Counter(self._misfit(account) or self._topology_misfit(account) for account in accounts)
         counted = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
         return f"0/{len(accounts)} nodes are available{': ' if counted else ''}{counted}."
+
+    def closed(self, account: NodeAccount) -> bool:
+        """Return whether something else than the lack of room keeps pods of this spec off a node."""
+        why = self._judge(account).misfit or self._hindrance(account) or self._topology_misfit(account)
+        return bool(why)
+
+    def fits_without(self, uid: str, account: NodeAccount, gone: Iterable[Pod]) -> bool:
+        """Return whether a node would have room for the pod `uid` of this spec, were the pods `gone` gone."""
+        return not room_misfit(self.spec, self._needs, account, but=(uid,), without=gone)
+
+    def keeps_near(self, pod: Pod) -> bool:
+        """Return whether pods of this spec must be near `pod`."""
+        return self.topology is not None and self.topology.wants(pod)
 
     def _tops(self) -> Iterator[_Candidate]:
         """Yield the best node of each kind."""
@@ -210,7 +240,7 @@ class Profile:
     def _misfit(self, account: NodeAccount) -> str:
         return (
             self._judge(account).misfit
-            or room_misfit(self.spec, self._needs, account)
+            or room_misfit(self.spec, self._needs, account, but=self.waiting)
             or self._hindrance(account)
         )
 

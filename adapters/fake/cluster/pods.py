@@ -35,7 +35,10 @@ def bind(store: Store, pod: Pod, node_name: str) -> Pod:
         raise ConflictError(f"Pod {pod.key} is being deleted")
     if pod.spec.scheduling_gates:
         raise ConflictError(f"Pod {pod.key} has scheduling gates: {', '.join(pod.spec.scheduling_gates)}")
-    return store.put(replace(pod, node_name=node_name, scheduled_at=store.now(), unschedulable_since=None))
+    bound = replace(
+        pod, node_name=node_name, nominated_node="", scheduled_at=store.now(), unschedulable_since=None
+    )
+    return store.put(bound)
 
 
 def delete(store: Store, pod: Pod, grace_seconds: int) -> None:

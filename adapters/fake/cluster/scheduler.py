@@ -11,10 +11,12 @@ from typing import Final, TypeAlias
 
 from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
+from treenail.adapters.fake.cluster.budgets import Budgets
 from treenail.adapters.fake.cluster.census import Census
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.objects import Change, address
 from treenail.adapters.fake.cluster.placement import Profile
+from treenail.adapters.fake.cluster.preemption import Preemption
 from treenail.adapters.fake.cluster.storage import KINDS, Hindrance, Storage
 from treenail.adapters.fake.cluster.topology import NO_NEEDS, Topology, TopologyNeeds, topology_needs
 from treenail.adapters.fake.luck import draw
@@ -35,8 +37,11 @@ class Scheduler:
     that go by them.
     """
 
-    def __init__(self, plane: ControlPlane, accounts: Accounts, storage: Storage, census: Census) -> None:
+    def __init__(
+        self, plane: ControlPlane, accounts: Accounts, storage: Storage, census: Census, budgets: Budgets
+    ) -> None:
         self._plane = plane
+        self._preemption = Preemption(plane, accounts, budgets)
         self._storage = storage
         self._census = census
         self._dice = plane.fork()
@@ -172,6 +177,7 @@ class Scheduler:
                 continue
             account = profile.best()
             if account is None:
+                self._preemption.make_room(profile)
                 self._refuse(profile)
                 continue
             self._bind(next(iter(profile.waiting)), account.name)

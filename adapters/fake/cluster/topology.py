@@ -10,7 +10,7 @@ from treenail.adapters.fake.cluster.accounts import NodeAccount
 from treenail.adapters.fake.cluster.census import Census, DomainCount
 from treenail.adapters.fake.cluster.matching import DomainTerm, NodeFilter, Owners, Selected, Selection
 from treenail.domain.model import labels
-from treenail.domain.model.pods import Expression, LabelSelector, PodSpec, TopologySpread
+from treenail.domain.model.pods import Expression, LabelSelector, Pod, PodSpec, TopologySpread
 from treenail.domain.model.requirements import Operator
 
 _UNEVEN: Final = "node(s) didn't match pod topology spread constraints"
@@ -162,6 +162,8 @@ class Topology:
     """
 
     def __init__(self, needs: TopologyNeeds, census: Census) -> None:
+        self._near = needs.near
+        self._labels_of = census.labels_of
         self._rules: list[_Rule] = [_Even(spread, census) for spread in needs.spreads]
         if needs.near:
             self._rules.append(_Near(needs, census))
@@ -177,6 +179,10 @@ class Topology:
     def misfit(self, account: NodeAccount) -> str:
         """Return why a node does not do, "" where it does."""
         return self._misfit(self._rules, account)
+
+    def wants(self, pod: Pod) -> bool:
+        """Return whether `pod` is one that the pods must be near."""
+        return any(t.selection.selects(pod.namespace, pod.labels, self._labels_of) for t in self._near)
 
     def closes(self, account: NodeAccount) -> bool:
         """Return whether a node, and all those with the same values of `keys`, are closed to the pods."""

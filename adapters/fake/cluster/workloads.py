@@ -41,5 +41,5 @@ def run_workloads(
     JobController(replace(plane, dice=fork(copy(plane.dice))), offspring, maker, slow)
     CronJobController(plane)
     DaemonSetController(plane, accounts, offspring, maker, census)
-    Scheduler(plane, accounts, Storage(plane), census)
+    Scheduler(plane, accounts, Storage(plane), census, server.budgets)
     GarbageCollector(plane)

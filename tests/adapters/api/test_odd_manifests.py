@@ -171,6 +171,13 @@ def test_auto_mode_is_read_as_karpenter_would_have_it() -> None:
     assert mapping.volume_size == 200 * 2**30
 
 
+def test_a_class_of_auto_mode_that_names_no_role_has_that_of_eks() -> None:
+    found, _ = as_karpenter(parse_manifests(AUTO.replace("role: node", "").encode(), "auto.yaml"))
+
+    [node_class] = decode_all(found).node_classes
+    assert node_class.role == "AmazonEKSAutoNodeRole"
+
+
 def test_manifests_without_auto_mode_stay_as_they_are() -> None:
     manifests = parse_manifests((POD % "p").encode(), "x.yaml")
 
