@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Final, TextIO
@@ -14,8 +15,10 @@ from treenail.domain.model.durations import format_duration
 from treenail.domain.telemetry.span_trees import SpanTree, grow
 from treenail.domain.telemetry.tracing import Attribute, Link, Span, SpanEvent
 
-# Of more children, events or links than this, the first are shown and the others counted.
+# Of more children or links than this, the first are shown and the others counted.
 MOST_SHOWN: Final = 40
+# Of events of one name in one span, such as errors of a fleet: each is told by its attributes alone.
+_MOST_ALIKE: Final = 5
 _MOST_VALUES: Final = 4
 _LONGEST_VALUE: Final = 80
 _OURS: Final = "treenail."
@@ -50,9 +53,7 @@ def _add(
     if note:
         line.append(f"  {note}", style="yellow")
     node = to.add(line)
-    for event in span.events[:MOST_SHOWN]:
-        node.add(_event_line(event, start))
-    _count_others(node, len(span.events), "events")
+    _add_events(node, span.events, start)
     for link in span.links[:MOST_SHOWN]:
         node.add(_link_line(link))
     _count_others(node, len(span.links), "links")
@@ -61,9 +62,20 @@ def _add(
     _count_others(node, len(tree.children), "spans")
 
 
-def _count_others(node: Tree, there: int, what: str) -> None:
-    if there > MOST_SHOWN:
-        node.add(Text(f"and {there - MOST_SHOWN} more {what}", style="dim"))
+def _add_events(node: Tree, events: Iterable[SpanEvent], start: datetime) -> None:
+    """Add the first events of each name, in order, and count the others."""
+    there: Counter[str] = Counter()
+    for event in events:
+        there[event.name] += 1
+        if there[event.name] <= _MOST_ALIKE:
+            node.add(_event_line(event, start))
+    for name, count in there.items():
+        _count_others(node, count, f"events {name}", most=_MOST_ALIKE)
+
+
+def _count_others(node: Tree, there: int, what: str, *, most: int = MOST_SHOWN) -> None:
+    if there > most:
+        node.add(Text(f"and {there - most} more {what}", style="dim"))
 
 
 def _span_line(span: Span, start: datetime, inherited: Mapping[str, Attribute]) -> Text:

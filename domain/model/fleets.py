@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
 from treenail.domain.model.instance_types import place_of
@@ -219,6 +221,12 @@ class FleetError:
         return self.code.startswith(_NO_RESERVATION)
 
 
+def _in_one(alike: tuple[tuple[str, str], ...]) -> str:
+    code, message = alike[0]
+    others = len(alike) - 1
+    return f"{code}: {message} (and {others} more like it)" if others else f"{code}: {message}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetAnswer:
     """What a CreateFleet call gave: at most `count` instances, and errors. Errors may come with instances."""
@@ -231,8 +239,13 @@ class FleetAnswer:
 
     @property
     def why(self) -> str:
-        """Why it did not give more, as EC2 says it."""
-        return "; ".join(sorted({f"{e.code}: {e.message}" for e in self.errors})) or "no instance given"
+        """Why it did not give more, as EC2 says it: one error of each code, and how many more are like it.
+
+        Of a zone that is lost there is one for each instance type.
+        """
+        said = sorted({(e.code, e.message) for e in self.errors})
+        told = (tuple(alike) for _, alike in groupby(said, key=itemgetter(0)))
+        return "; ".join(map(_in_one, told)) or "no instance given"
 
     @property
     def elsewhere(self) -> bool:

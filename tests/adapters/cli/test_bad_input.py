@@ -198,6 +198,10 @@ ARGUMENTS = {
         ["rehearse", "-f", INFLATE, "--at", "1s", "spot-interruption"],
         "--at 1s spot-interruption: there is no spot node now",
     ),
+    "loss of no zone": (
+        ["rehearse", "-f", INFLATE, "--at", "5s", "zone-lost=mars"],
+        "--at 5s zone-lost=mars: there is no zone mars: there are us-east-1a",
+    ),
     "bad ice": (["rehearse", "-f", INFLATE, "--at", "5s", "ice=m5.large"], "write ice=TYPE/ZONE"),
     "ice of an unknown type": (
         ["rehearse", "-f", INFLATE, "--at", "5s", "ice=m5.vast/*"],

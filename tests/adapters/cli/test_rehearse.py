@@ -112,6 +112,7 @@ def timeline(*actions: str) -> list[dict[str, Any]]:
         ("3m scale=default/inflate:40", {"Scaled"}),
         ("3m delete=Deployment/inflate", {"Deleted", "NodeEmptied", "InstanceTerminated"}),
         ("0s ice=*/us-east-1a", {"CapacityEnds"}),
+        ("3m zone-lost=us-east-1a", {"ZoneLost", "CapacityEnds", "InstanceTerminated"}),
         ("3m api-away=30s", {"ApiServerAway"}),
         ("3s crash", {"ControllerKilled", "ControllerStarted"}),
         ("3s crash=1m", {"ControllerKilled", "ControllerStarted"}),
