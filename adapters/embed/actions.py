@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.adapters.fake.ec2.capacity import ANY
 from treenail.adapters.fake.ec2.spells import Spell
 from treenail.domain.model.durations import parse_duration
 
