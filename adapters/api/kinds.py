@@ -166,6 +166,8 @@ _PASSED_OVER: Final[Mapping[str, frozenset[str]]] = {
     "resource.k8s.io": frozenset({"DeviceClass", "ResourceClaimTemplate", "ResourceSlice"}),
     "rbac.authorization.k8s.io": frozenset({"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}),
 }
+# They change which pods there are, or what these ask for; nothing here acts on them.
+_WITHOUT_EFFECT: Final = (("v1", "LimitRange"), ("v1", "ResourceQuota"))
 KINDS: Final[Mapping[tuple[str, str], ApiKind[Any]]] = {(k.api_version, k.name): k for k in _ALL}
 
 
@@ -173,6 +175,11 @@ def passed_over(api_version: str, name: str) -> bool:
     """Return whether the kind `name` of `api_version` says nothing that matters here, and is no mistake."""
     group, slash, version = api_version.rpartition("/")
     return bool(version) and bool(group) == bool(slash) and name in _PASSED_OVER.get(group, ())
+
+
+def without_effect(api_version: str, name: str) -> bool:
+    """Return whether a kind says something about pods that has no effect here, as a warning tells."""
+    return (api_version, name) in _WITHOUT_EFFECT
 
 
 def foreign(api_version: str, name: str) -> bool:
@@ -201,6 +208,8 @@ def kind_of(api_version: str, name: str) -> ApiKind[Any]:
         return found
     if not name:
         raise FieldError("kind", "is missing, or no text")
+    if name == "Kustomization":
+        raise FieldError("kind", "is what kustomize reads: give what `kubectl kustomize` makes of its folder")
     if name == "List":
         raise FieldError("items", "must be a list of objects")
     versions = sorted(k.api_version for k in _ALL if k.name == name)

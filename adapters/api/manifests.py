@@ -12,7 +12,7 @@ from treenail.adapters.api.core.unknown_fields import check_names
 from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.api.documents import Manifest, parse_manifests, read_manifests
 from treenail.adapters.api.errors import FieldError, ManifestError, first_of
-from treenail.adapters.api.kinds import KINDS, foreign, kind_of, passed_over
+from treenail.adapters.api.kinds import KINDS, foreign, kind_of, passed_over, without_effect
 from treenail.adapters.api.oddities import oddities_of
 from treenail.adapters.api.reading import LONG_AGO, Reading, Translation
 from treenail.adapters.api.workloads import ApiObject
@@ -64,7 +64,7 @@ def decode_all(
 
     No two objects have one kind and name, and the node classes of pools and the nodes of pods are there.
     Kinds of Kubernetes' own that say nothing about pods or nodes, such as a Service, are passed over; kinds
-    of other groups are skipped, and named in one warning.
+    of other groups are skipped, and named in one warning. A ResourceQuota and a LimitRange are, each in one.
     `node_classes_there` are there besides; `node_classes_optional` leaves node classes unchecked. With
     `lenient`, an object with something wrong is left out and its error put into `set_aside`.
 
@@ -90,6 +90,7 @@ def decode_all(
         warnings=(
             *(line for entry in kept for line in _warnings(entry)),
             *(line for entry in kept for line in oddities_of(entry.manifest, _called(entry.manifest))),
+            *_without_effect(manifests),
             *_skipped(manifests),
         ),
         set_aside=tuple(errors),
@@ -100,7 +101,8 @@ def _entries(
     manifests: Sequence[Manifest], reading: Reading, set_aside: Callable[[ManifestError], None]
 ) -> Iterator[Entry]:
     for manifest in manifests:
-        if passed_over(manifest.api_version, manifest.kind) or foreign(manifest.api_version, manifest.kind):
+        kind = manifest.api_version, manifest.kind
+        if passed_over(*kind) or foreign(*kind) or without_effect(*kind):
             continue
         try:
             yield Entry(manifest, _translated(manifest, reading))
@@ -144,6 +146,13 @@ def _error(manifest: Manifest, problem: FieldError) -> ManifestError:
 def _warnings(entry: Entry) -> Iterator[str]:
     for path in entry.translation.not_acted_on:
         yield f"{entry.manifest.file}: {_called(entry.manifest)}: {path}: is {what_follows(path)}"
+
+
+def _without_effect(manifests: Sequence[Manifest]) -> Iterator[str]:
+    for manifest in manifests:
+        if without_effect(manifest.api_version, manifest.kind):
+            said = "has no effect here: pods are made, and ask, as if it were not there"
+            yield f"{manifest.file}: {_called(manifest)}: {said}"
 
 
 def _skipped(manifests: Sequence[Manifest]) -> Iterator[str]:

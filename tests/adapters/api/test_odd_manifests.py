@@ -182,3 +182,17 @@ def test_manifests_without_auto_mode_stay_as_they_are() -> None:
     manifests = parse_manifests((POD % "p").encode(), "x.yaml")
 
     assert as_karpenter(manifests) == (manifests, ())
+
+
+@pytest.mark.parametrize("kind", ["ResourceQuota", "LimitRange"])
+def test_quotas_and_limit_ranges_are_no_errors_and_a_warning_says_that_they_do_nothing(kind: str) -> None:
+    said = f"{kind} q: has no effect here: pods are made, and ask, as if it were not there"
+
+    assert warnings(f"{{apiVersion: v1, kind: {kind}, metadata: {{name: q}}}}") == (f"x.yaml: {said}",)
+
+
+def test_a_kustomization_says_what_to_give_in_its_place() -> None:
+    text = "{apiVersion: kustomize.config.k8s.io/v1beta1, kind: Kustomization, resources: [a.yaml]}"
+
+    with pytest.raises(ManifestError, match="give what `kubectl kustomize` makes of its folder"):
+        decode_all(parse_manifests(text.encode(), "x.yaml"))
