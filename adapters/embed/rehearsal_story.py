@@ -231,8 +231,10 @@ def _plans(rehearsal: Rehearsal) -> dict[str, str]:
                 claims, refused, nominated = plan["nodeClaims"], plan["refused"], plan["nominated"]
                 new = len(claims) if isinstance(claims, list) else 0
                 parts = [f"{new} new node{'s' if new > 1 else ''}"] if new else []
-                parts += [f"{nominated} pods to nodes there"] if nominated else []
-                parts += [f"{refused} pods refused"] if refused else []
+                parts += (
+                    [f"{nominated} pod{'s' if nominated != 1 else ''} to nodes there"] if nominated else []
+                )
+                parts += [f"{refused} pod{'s' if refused != 1 else ''} refused"] if refused else []
                 said[decision] = ", ".join(parts) or "nothing to do"
             case _:
                 pass
