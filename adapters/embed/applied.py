@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from treenail.adapters.api.auto_mode import as_karpenter
 from treenail.adapters.api.manifests import Decoded, Manifest, decode_all, parse_manifests, read_manifests
 from treenail.adapters.api.workloads import ApiObject
 from treenail.domain.model.node_classes import NodeClass
@@ -35,7 +37,11 @@ def decode_applied(
 def decode_leniently(path: str | Path, at: datetime) -> Decoded:
     """Return the manifests of a file, decoded; those that cannot be used are in `set_aside`.
 
+    Node classes of EKS Auto Mode are those of Karpenter, as in the files that a rehearsal begins with.
+
     Raises:
         ManifestError: the file cannot be read at all.
     """
-    return decode_all(read_manifests([str(path)]), lenient=True, at=at, node_classes_optional=True)
+    manifests, warnings = as_karpenter(read_manifests([str(path)]))
+    decoded = decode_all(manifests, lenient=True, at=at, node_classes_optional=True)
+    return replace(decoded, warnings=(*warnings, *decoded.warnings))

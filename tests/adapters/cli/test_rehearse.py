@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.cli.command import INFLATE, PLAYED, treenail
-from tests.scenarios.manifests import deployment, node_class, node_pool, text
+from tests.scenarios.manifests import changed, deployment, node_class, node_pool, text
 
 GIVEN_BACK = ("rehearse", "-f", INFLATE, "--for", "15m", "--at", "5m", "scale=inflate:0", "--seed", "3")
 
@@ -192,3 +192,26 @@ def test_less_than_one_pod_a_second_is_refused() -> None:
 
     assert ran.code == 2
     assert "--pod-writes" in ran.err
+
+
+def test_a_node_class_of_auto_mode_can_be_changed_on_the_way(tmp_path: Path) -> None:
+    auto = {"group": "eks.amazonaws.com", "kind": "NodeClass", "name": "default"}
+    pool = changed(node_pool(), "spec.template.spec.nodeClassRef", auto)
+    file, later = tmp_path / "auto.yaml", tmp_path / "later.yaml"
+    node_class_of = {
+        "apiVersion": "eks.amazonaws.com/v1",
+        "kind": "NodeClass",
+        "metadata": {"name": "default"},
+    }
+    terms = {
+        "subnetSelectorTerms": [{"tags": {"a": "b"}}],
+        "securityGroupSelectorTerms": [{"tags": {"a": "b"}}],
+    }
+    file.write_text(text(pool, {**node_class_of, "spec": terms}, deployment("web", 1)))
+    later.write_text(text(pool, {**node_class_of, "spec": {**terms, "tags": {"version": "2"}}}))
+
+    ran = treenail("rehearse", "-f", str(file), "--for", "20m", "--at", "5m", f"apply={later}", "-o", "json")
+    found = json.loads(ran.out)
+
+    assert "ObjectSetAside" not in {entry["event"] for entry in found["timeline"]}
+    assert [node["cause"] for node in found["nodes"]] == ["drifted", None]

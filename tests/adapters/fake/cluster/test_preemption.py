@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.adapters.fake.cluster.builders import a_daemon_set, a_deployment, a_node, a_pod, a_spec
@@ -14,11 +16,11 @@ LOW = PriorityClass(name="low", value=-10)
 HOSTNAME = "kubernetes.io/hostname"
 
 
-def low(name: str, cpu: str = "2", **fields: object) -> Pod:
+def low(name: str, cpu: str = "2", **fields: Any) -> Pod:
     return a_pod(name, spec=a_spec(cpu=cpu, priority_class="low", **fields), labels={"app": name})
 
 
-def high(name: str, cpu: str = "4", **fields: object) -> Pod:
+def high(name: str, cpu: str = "4", **fields: Any) -> Pod:
     return a_pod(name, spec=a_spec(cpu=cpu, priority_class="high", **fields))
 
 
