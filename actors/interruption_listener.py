@@ -11,7 +11,7 @@ from treenail.actors.runtime.base import DomainActor, Runtime
 from treenail.domain.disruption.disruption import NodeInterrupted, NoticeSettled
 from treenail.domain.interruption.message_parsing import Notice, NoticeError, parse_notice
 from treenail.domain.interruption.notice_responses import InterruptionPolicy
-from treenail.domain.interruption.notice_trace import message_spans
+from treenail.domain.interruption.notice_trace import NoticeRoots, message_spans
 from treenail.domain.interruption.queue_messages import QueueMessage
 from treenail.domain.interruption.seen_messages import SeenMessages
 from treenail.domain.model.runtime import Done, Outcome, Ref
@@ -62,6 +62,7 @@ class InterruptionListener(DomainActor[ListenerInbox]):
         self._policy = policy
         self._receipts: list[str] = []
         self._messages = SeenMessages(runtime.timers.monotonic)
+        self._roots = NoticeRoots()
 
     def handle(self, message: ListenerInbox) -> None:
         match message:
@@ -124,7 +125,7 @@ class InterruptionListener(DomainActor[ListenerInbox]):
             deadline=notice.ends_at(received_at),
             message_id=message.id,
         )
-        for span in message_spans(interrupted, message, now):
+        for span in message_spans(interrupted, message, now, begins=self._roots.begins(interrupted)):
             self._telemetry.record(span)
         self._messages.need(message, instance_id)
         self._cluster.tell(interrupted)

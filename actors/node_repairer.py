@@ -12,7 +12,7 @@ from treenail.actors.runtime.work_queue import Look
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import NodeInterrupted
 from treenail.domain.disruption.node_repair import Diagnosis, RepairPolicy, UnhealthyNode
-from treenail.domain.interruption.notice_trace import repair_spans
+from treenail.domain.interruption.notice_trace import NoticeRoots, repair_spans
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.event_subjects import of_node
 from treenail.domain.model.events import ClusterEvent
@@ -48,6 +48,7 @@ class NodeRepairer(DomainActor[NodeRepairerInbox]):
         self._unhealthy_node = UnhealthyNode(policies)
         # When those are looked at again that were found to be unhealthy for too long.
         self._not_before: dict[str, datetime] = {}
+        self._roots = NoticeRoots()
         self._told = ToldLately(runtime.timers.monotonic, seconds=_TOLD_SECONDS)
 
     def handle(self, message: NodeRepairerInbox) -> None:
@@ -100,7 +101,8 @@ class NodeRepairer(DomainActor[NodeRepairerInbox]):
             forceful=True,
             why=diagnosis.why,
         )
-        for span in repair_spans(notice, claim, diagnosis):
+        # It is told again while nothing becomes of it, and is in its trace once.
+        for span in repair_spans(notice, claim, diagnosis) if self._roots.begins(notice) else ():
             self._telemetry.record(span)
         self._cluster.tell(notice)
 

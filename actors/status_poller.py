@@ -12,7 +12,7 @@ from treenail.domain.disruption.disruption import NodeInterrupted
 from treenail.domain.interruption.impairments import Impairment, Impairments
 from treenail.domain.interruption.message_parsing import InterruptionKind
 from treenail.domain.interruption.notice_responses import InterruptionPolicy
-from treenail.domain.interruption.notice_trace import status_spans
+from treenail.domain.interruption.notice_trace import NoticeRoots, status_spans
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import Cloud
@@ -69,6 +69,7 @@ class StatusPoller(DomainActor[PollerInbox]):
         self._policy = policy
         self._polls: dict[_Key, int] = {}
         self._told: dict[_Key, Impairment] = {}
+        self._roots = NoticeRoots()
 
     def begin(self) -> None:
         self.later("poll", _Poll(), seconds=_POLL_SECONDS)
@@ -133,5 +134,6 @@ class StatusPoller(DomainActor[PollerInbox]):
         if notice is None:
             self.log("recorded instance status", kind=kind, instance_id=impairment.instance_id)
             return
-        for span in status_spans(notice, asked_at, self._timers.now()):
+        begins = self._roots.begins(notice)
+        for span in status_spans(notice, asked_at, self._timers.now(), begins=begins):
             self._telemetry.record(span)

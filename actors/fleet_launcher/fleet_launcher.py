@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Final, TypeAlias
 
 from treenail.actors.fleet_launcher.launch_calls import LaunchCalls
@@ -34,6 +35,7 @@ from treenail.domain.launch.launch_steps import (
     next_look,
 )
 from treenail.domain.launch.launch_table import LaunchEvent, LaunchState, failure_of
+from treenail.domain.launch.launch_trace import launch_context
 from treenail.domain.launch.launching import (
     CapacityRanOut,
     ClaimFailed,
@@ -57,6 +59,8 @@ from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.model.stand_alone_claims import failed_attempts, launch_failed, retried
 from treenail.domain.model.zonal_shifts import ZonesShifted
 from treenail.domain.telemetry import metrics
+from treenail.domain.telemetry.call_delays import noting_delays
+from treenail.domain.telemetry.delays import CallDelay, placed
 
 _MOST_ATTEMPTS: Final = 8
 _FLUSH_SECONDS: Final = 0.2
@@ -106,6 +110,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             case ZonesShifted():
                 self._ran_out.shift(message.zone_ids)
             case Flushed():
+                self._recorder.flushed(message)
                 self._go(self._book.move(message.names, LaunchEvent.FLUSHED))
             case StepDone():
                 self._step_done(message)
@@ -127,19 +132,23 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if not plan.claims:
             return
         self.within(plan.decision.context)
-        names = tuple(n for b in self._book.open(plan, self._timers.now()) for n in b.names)
+        now = self._timers.now()
+        names = tuple(n for b in self._book.open(plan, now) for n in b.names)
+        self._recorder.begin(names)
         # What was decided must be readable before anything comes of it.
         self._tasks.run(
             ("telemetry", "flush"),
             lambda: self._telemetry.flush(_FLUSH_SECONDS),
             self.carrying(),
-            lambda _: Flushed(names),
+            lambda outcome: Flushed(names, now, isinstance(outcome, Done) and outcome.value),
         )
 
     def _watch(self, changed: NodeChanged) -> None:
         claim = changed.view.claim if changed.view is not None else None
         if claim is not None and claim.launched and self._book.instance(changed.name) is not None:
             self._launched(changed.name, claim)  # whatever was answered, if anything was
+        if claim is None:
+            self._recorder.delays.forget(changed.name)
         if self._book.note(changed):
             self.later("adopt", Adopt(), seconds=_ADOPT_AFTER)
         elif self._book.unwanted(changed):
@@ -147,12 +156,19 @@ class FleetLauncher(DomainActor[LauncherInbox]):
 
     def _adopt(self) -> None:
         for batch in self._book.adopt(self._timers.now()):
+            self._recorder.adopt(batch.names)
+            self._about(batch.names[0])
             self.log("resuming launch", nodeclaims=list(batch.names))
             self._go(self._book.move(batch.names, LaunchEvent.ADOPTED))
         at = self._book.next_adoption()
         if at is not None:
             seconds = (at - self._timers.now()).total_seconds()
             self.later("adopt", Adopt(), seconds=max(_ADOPT_AFTER, seconds))
+
+    def _about(self, *names: str) -> None:
+        """Let what this handler logs and tells from now on belong to the launch of a claim, if we know it."""
+        for claim in self._book.claims(names):
+            self.within(launch_context(claim))
 
     # --- steps
 
@@ -169,20 +185,28 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if call is None:
             return
         key, function = call
-        started_at = self._timers.now()
-        self._tasks.run(key, function, self.carrying(), lambda outcome: StepDone(step, started_at, outcome))
+        started_at, delays = self._timers.now(), list[CallDelay]()
+        if isinstance(step, CallFleet):
+            self._recorder.delays.send(step, self._book.about(step), started_at)
+        self._tasks.run(
+            key,
+            noting_delays(function, delays),
+            self.carrying(),
+            lambda outcome: StepDone(step, started_at, outcome, placed(delays, started_at)),
+        )
 
     def _step_done(self, done: StepDone) -> None:
+        self._about(*self._book.about(done.step)[:1])
+        self._recorder.tried(done)
         if isinstance(done.step, CallFleet):
-            self._recorder.call(done.step, done.started_at, done.outcome)
             self._heed(done.step, done.outcome)
         match done.outcome:
             case Done(value=value):
-                self._succeeded(done.step, value)
+                self._succeeded(done.step, value, done.started_at)
             case Failed(error=error):
                 self._failed(done.step, error)
 
-    def _succeeded(self, step: Step, value: object) -> None:
+    def _succeeded(self, step: Step, value: object, asked_at: datetime) -> None:
         match step:
             case WriteClaim(name=name) if isinstance(value, NodeClaim):
                 self._written(name, value)
@@ -193,7 +217,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             case CallFleet() if isinstance(value, FleetAnswer):
                 self._answered(step, value)
             case FindInstances() if isinstance(value, tuple):
-                self._found(step, value)
+                self._found(step, value, asked_at)
             case RecordInstance(name=name) if isinstance(value, NodeClaim):
                 self._cluster.tell(ObjectSeen(object=value))
                 self._launched(name, value)
@@ -243,6 +267,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
                     self._fail(name, cause, why, written=False)
                 case LaunchState.LET_BE:
                     self._book.forget(name)
+                    self._recorder.delays.forget(name)
                 case LaunchState.LEFT:
                     self._book.hand_back(name)
                     self.later("adopt", Adopt(), seconds=CALLS.after(_MOST_ATTEMPTS))
@@ -256,6 +281,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         node_class = self._book.class_of(call)
         if node_class is None or not self._breaker.holds(node_class, call):
             return False
+        self._recorder.delays.hold(call, self._timers.now())
         self._arm(node_class)
         return True
 
@@ -349,11 +375,12 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         dealt = deal(self._book.marked(step.token), answer.instances)
         self._deal(step, dealt, answer.why, cause_unmet(answer, ran_out=short))
 
-    def _found(self, step: FindInstances, instances: tuple[Instance, ...]) -> None:
+    def _found(self, step: FindInstances, instances: tuple[Instance, ...], asked_at: datetime) -> None:
         dealt = deal(self._book.marked(step.token), instances)
         then = next_look(step)
         if then is not None and not dealt.keys() >= set(self._book.about(step)):
             look, seconds = then
+            self._recorder.hidden(step, asked_at)
             self.later(look, look, seconds=seconds)
             return
         why = "its launch could not be repeated, and nothing was bought by it"
@@ -365,6 +392,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         for name in self._book.about(step):
             if name in dealt:
                 steps = self._book.give(name, dealt[name])
+                self._about(name)
                 tell_bought(self.log, dealt[name])
                 self._go(steps)
             else:
@@ -372,6 +400,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
 
     def _launched(self, name: str, claim: NodeClaim) -> None:
         instance = self._book.instance(name)
+        self._about(name)
         self._recorder.launch(name, instance)
         self._book.recorded(name, claim)
         if instance is not None:
@@ -379,7 +408,8 @@ class FleetLauncher(DomainActor[LauncherInbox]):
             self._lifecycle.tell(NodeLaunched(claim=claim, instance=instance))
 
     def _fail(self, name: str, cause: Cause, why: str, *, written: bool = True) -> None:
-        self._recorder.launch(name, None, why)
+        self._about(name)
+        self._recorder.launch(name, None, why, cause)
         claim = self._book.claim(name)
         tell_failed(self.log, name, cause, why)
         if written and claim is not None and retried(claim, cause):

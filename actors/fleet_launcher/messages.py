@@ -8,22 +8,29 @@ from datetime import datetime
 from treenail.domain.launch.launch_steps import Step
 from treenail.domain.model.node_classes import NodeClassRef
 from treenail.domain.model.runtime import Outcome
+from treenail.domain.telemetry.delays import Delay
 
 
 @dataclass(frozen=True, slots=True)
 class StepDone:
-    """A step was tried, from `started_at` on."""
+    """A step was tried, from `started_at` on; `delays` are those within its call."""
 
     step: Step
     started_at: datetime
     outcome: Outcome[object]
+    delays: tuple[Delay, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Flushed:
-    """The trace of a decision was exported, or its time is over: its claims may be written."""
+    """The trace of a decision was `exported`, or the time for that is over: its claims may be written.
+
+    They have waited for it `since` the decision.
+    """
 
     names: tuple[str, ...]
+    since: datetime
+    exported: bool
 
 
 @dataclass(frozen=True, slots=True)

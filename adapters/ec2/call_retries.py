@@ -14,11 +14,13 @@ from botocore.parsers import ResponseParserError
 from treenail.adapters.ec2.call_errors import port_error, worth_repeating
 from treenail.adapters.ec2.call_limits import LIMITS, RESOURCES, class_of, purpose_of
 from treenail.domain.model.backoff import Backoff
-from treenail.domain.model.errors import PortError, TooManyRequestsError, UnavailableError
+from treenail.domain.model.errors import NoPermitError, PortError, TooManyRequestsError, UnavailableError
 from treenail.domain.model.permits import Permits, Ticket
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.rate_limits import Limit, TokenBucket
 from treenail.domain.model.runtime import Clock, Dice
+from treenail.domain.telemetry.call_delays import note_delay
+from treenail.domain.telemetry.delays import CallDelay, DelayCause, cause_of_error
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -31,6 +33,8 @@ _MOST_SECONDS: Final = 30.0
 # Clocks are not finer than that for sure.
 _SHORTEST_WAIT: Final = 0.001
 _BACKOFF: Final = Backoff(first=0.2, longest=5.0, factor=4.0)
+# Whoever waits for a permit for less is not delayed to speak of.
+_WORTH_TELLING_SECONDS: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +116,17 @@ class CallRetries:
         unanswered: UnavailableError | None = None
         while True:
             attempt += 1
+            asked = self._clock.monotonic()
             wait = self._wait_for_permit(permits, purpose, resources, began)
             if wait is None:
+                _waited(service, action, self._clock.monotonic() - asked)
                 # Too many requests means that nothing was done: not so where an attempt got no answer.
-                raise unanswered or TooManyRequestsError(
+                raise unanswered or NoPermitError(
                     f"no permit for {service}:{action} within {_MOST_SECONDS:g} s"
                 )
             waited += wait
+            _waited(service, action, wait)
+            sent = self._clock.monotonic()
             if not is_look_up(action):
                 self._may_change()
             try:
@@ -133,9 +141,11 @@ class CallRetries:
             pause = self._dice.uniform(*_BACKOFF.bounds(attempt))
             late = self._clock.monotonic() + pause - began > _MOST_SECONDS
             if not worth_repeating(failure) or attempt >= _MOST_ATTEMPTS or late:
+                self._failed(service, action, failure, sent)
                 # Its cause is what AWS said, less secrets; botocore's own error would tell all of it.
                 raise unanswered or failure if isinstance(failure, TooManyRequestsError) else failure
             self._sleep(pause)
+            self._failed(service, action, failure, sent)
 
     def wait(self, seconds: float) -> None:
         """Wait for what AWS has done to be seen by all of AWS. Blocks."""
@@ -170,6 +180,18 @@ class CallRetries:
                 return None
             return max(permits.wait(now), _SHORTEST_WAIT)
 
+    def _failed(self, service: str, action: str, failure: PortError, sent: float) -> None:
+        """Tell who asked for the call of an attempt that was sent at that second, and failed."""
+        note_delay(
+            CallDelay(
+                cause=cause_of_error(failure),
+                what=_called(service, action),
+                seconds=self._clock.monotonic() - sent,
+                attempts=1,
+                why=str(failure),
+            )
+        )
+
     def _note(self, permits: Permits, failure: PortError) -> None:
         """Where AWS has no tokens left for us, count none either: others of the account take them too."""
         if isinstance(failure, TooManyRequestsError):
@@ -185,3 +207,13 @@ class CallRetries:
                 about = TokenBucket(RESOURCES[name], now) if name in RESOURCES else None
                 known = self._permits[service, name] = Permits(TokenBucket(self._limits[name], now), about)
             return known
+
+
+def _called(service: str, action: str) -> str:
+    return f"{service.upper()}/{action}"
+
+
+def _waited(service: str, action: str, seconds: float) -> None:
+    """Tell who asked for a call that it waited for a permit."""
+    if seconds >= _WORTH_TELLING_SECONDS:
+        note_delay(CallDelay(cause=DelayCause.RATE_LIMIT, what=_called(service, action), seconds=seconds))

@@ -24,6 +24,8 @@ from treenail.adapters.kubernetes.stream import Stream
 from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.errors import PortError, UnavailableError
 from treenail.domain.model.purposes import purpose_at_hand
+from treenail.domain.telemetry.call_delays import note_delay
+from treenail.domain.telemetry.delays import CallDelay, DelayCause, cause_of_error
 
 # Nine watches, their lists, and as many writers as there may be.
 _CONNECTIONS: Final = 64
@@ -35,6 +37,8 @@ _NOTHING: Final[Mapping[str, str]] = {}
 _ATTEMPTS: Final = 4
 _BACKOFF: Final = Backoff(first=0.2, longest=5.0)
 _SAFE: Final = frozenset({"GET", "HEAD"})
+# Whoever waits for a permit for less is not delayed to speak of.
+_WORTH_TELLING_SECONDS: Final = 0.1
 
 
 class NotConnectedError(Exception):
@@ -164,9 +168,14 @@ class Connection:
         until = self._clock() + timeout
         headers = {"Content-Type": content_type} if body is not None else {}
         if method not in _SAFE:
-            self._writes.take(within=timeout, purpose=purpose_at_hand())
+            asked = self._clock()
+            try:
+                self._writes.take(within=timeout, purpose=purpose_at_hand())
+            finally:
+                self._tell(DelayCause.RATE_LIMIT, method, asked)
         for attempt in range(1, _ATTEMPTS + 1):
-            left = max(0.1, until - self._clock())
+            sent = self._clock()
+            left = max(0.1, until - sent)
             if method not in _SAFE:
                 self._may_write()
             try:
@@ -176,8 +185,19 @@ class Connection:
                 pause = self._pause_before_next(error, attempt, method)
                 if pause is None or self._clock() + pause >= until:
                     raise
+                failure = error
             self._pause(pause)
+            self._tell(cause_of_error(failure), method, sent, attempts=1, why=str(failure))
         raise AssertionError("the last attempt returns or raises")
+
+    def _tell(
+        self, cause: DelayCause, method: str, since: float, *, attempts: int = 0, why: str = ""
+    ) -> None:
+        """Tell who asked for the request what has delayed it since that second of the clock."""
+        seconds = self._clock() - since
+        if attempts or seconds >= _WORTH_TELLING_SECONDS:
+            what = f"Kubernetes/{method}"
+            note_delay(CallDelay(cause=cause, what=what, seconds=seconds, attempts=attempts, why=why))
 
     @contextmanager
     def stream(

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from treenail.domain.model.errors import TooManyRequestsError
+from treenail.domain.model.errors import NoPermitError
 from treenail.domain.model.permits import Permits, Ticket
 from treenail.domain.model.purposes import BY_DEFAULT, Purpose
 from treenail.domain.model.rate_limits import Limit, TokenBucket
@@ -36,7 +36,7 @@ class RateLimit:
         """Wait for a permit.
 
         Raises:
-            TooManyRequestsError: there will be none within so many seconds; none was taken.
+            NoPermitError: there will be none within so many seconds; none was taken.
         """
         until = self._clock() + within
         with self._lock:
@@ -51,9 +51,7 @@ class RateLimit:
                     if not ticket.granted:
                         self._permits.withdraw(ticket)
         if not ticket.granted:
-            raise TooManyRequestsError(
-                f"no permit within {within:g} s: our own limit is {self._qps:g} a second"
-            )
+            raise NoPermitError(f"no permit within {within:g} s: our own limit is {self._qps:g} a second")
 
     def _turn(self, ticket: Ticket, until: float) -> float | None:
         """Grant the permits there are; return how long to wait, None where this one need wait no longer."""

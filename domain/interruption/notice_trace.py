@@ -2,45 +2,89 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections import OrderedDict
+from datetime import datetime, timedelta
+from typing import Final
 
 from treenail.domain.disruption.disruption import NodeInterrupted
 from treenail.domain.disruption.node_repair import Diagnosis
 from treenail.domain.interruption.queue_messages import QueueMessage
 from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.telemetry.delays import Delay, DelayCause
 from treenail.domain.telemetry.ending_roots import interruption_context
-from treenail.domain.telemetry.span_attributes import CAUSE, CLAIM, POOL
-from treenail.domain.telemetry.tracing import Attribute, Span, SpanKind
+from treenail.domain.telemetry.span_attributes import CAUSE, CLAIM, POOL, aws_call
+from treenail.domain.telemetry.tracing import Attribute, Span, SpanContext, SpanEvent, SpanKind
 
 
-def message_spans(notice: NodeInterrupted, message: QueueMessage, end: datetime) -> tuple[Span, ...]:
-    """Return the spans of a notice that was received at its `noticed_at` and understood at `end`."""
+_MOST_NOTICES: Final = 10_000
+# A message is received within seconds.
+_QUEUED_LONG: Final = timedelta(seconds=10)
+
+
+class NoticeRoots:
+    """Which traces of nodes' ends were begun by a notice already, of so many the latest. Mutable."""
+
+    def __init__(self) -> None:
+        self._begun: OrderedDict[SpanContext, None] = OrderedDict()
+
+    def begins(self, notice: NodeInterrupted) -> bool:
+        """Return whether a notice is the first of its cause on its instance, whose spans begin a trace."""
+        root = interruption_context(notice.instance_id, notice.cause)
+        known = root in self._begun
+        self._begun[root] = None
+        self._begun.move_to_end(root)
+        if len(self._begun) > _MOST_NOTICES:
+            self._begun.popitem(last=False)
+        return not known
+
+
+def message_spans(
+    notice: NodeInterrupted, message: QueueMessage, end: datetime, *, begins: bool = True
+) -> tuple[Span, ...]:
+    """Return the spans of a notice that was received at its `noticed_at` and understood at `end`.
+
+    One that does not begin its trace, as another message said the same before, is processed within it.
+    """
     known: dict[str, Attribute] = {
         "messaging.system": "aws_sqs",
         "messaging.destination.name": message.queue,
         "messaging.message.id": message.id,
     }
+    queued = notice.noticed_at - message.sent_at
+    late = Delay(cause=DelayCause.QUEUE, what=message.queue, since=message.sent_at, until=notice.noticed_at)
     return _spans(
         notice,
-        ("receive interruptions", "process interruptions"),
-        (SpanKind.CONSUMER, SpanKind.CONSUMER),
+        (f"receive {message.queue}", f"process {message.queue}"),
+        (SpanKind.CLIENT, SpanKind.CONSUMER),
         start=message.sent_at,
         end=end,
         known=known,
-        received={"messaging.operation.type": "receive"},
-        processed={"messaging.operation.type": "process"},
+        received={**aws_call("SQS", "ReceiveMessage"), **_operation("receive")},
+        processed=_operation("process"),
+        events=(late.event(),) if queued > _QUEUED_LONG else (),
+        again="" if begins else message.id,
     )
 
 
-def status_spans(notice: NodeInterrupted, asked_at: datetime, end: datetime) -> tuple[Span, ...]:
-    """Return the spans of what a poll, begun at `asked_at`, has shown at the notice's `noticed_at`."""
+def _operation(name: str) -> dict[str, Attribute]:
+    return {"messaging.operation.name": name, "messaging.operation.type": name}
+
+
+def status_spans(
+    notice: NodeInterrupted, asked_at: datetime, end: datetime, *, begins: bool = True
+) -> tuple[Span, ...]:
+    """Return the spans of what a poll, begun at `asked_at`, has shown at the notice's `noticed_at`.
+
+    Where it was shown before, and was over meanwhile, it does not begin its trace.
+    """
     return _spans(
         notice,
-        ("poll instance status", "process instance status"),
+        ("EC2/DescribeInstanceStatus", "process instance status"),
         (SpanKind.CLIENT, SpanKind.INTERNAL),
         start=asked_at,
         end=end,
-        received={"rpc.method": "DescribeInstanceStatus"},
+        received=aws_call("EC2", "DescribeInstanceStatus"),
+        again="" if begins else notice.noticed_at.isoformat(),
     )
 
 
@@ -72,14 +116,30 @@ def _spans(
     known: dict[str, Attribute] | None = None,
     received: dict[str, Attribute] | None = None,
     processed: dict[str, Attribute] | None = None,
+    events: tuple[SpanEvent, ...] = (),
+    again: str = "",
 ) -> tuple[Span, ...]:
-    """Return the root, from `start` until the notice was there, and its child, from then until `end`."""
+    """Return the root, from `start` until the notice was there, and its child, from then until `end`.
+
+    Of a notice that comes `again`, as which that names it, only a child: the root stays as it was written.
+    """
     root = interruption_context(notice.instance_id, notice.cause)
     both: dict[str, Attribute] = {
         **(known or {}),
         "host.id": notice.instance_id,
         CAUSE: notice.cause.value,
     }
+    process = Span(
+        context=root.child(f"process/{again}" if again else "process"),
+        parent=root,
+        name=names[1],
+        kind=kinds[1],
+        start=notice.noticed_at,
+        end=end,
+        attributes={**both, **(processed or {})},
+    )
+    if again:
+        return (process,)
     return (
         Span(
             context=root,
@@ -88,14 +148,7 @@ def _spans(
             start=min(start, notice.noticed_at),
             end=notice.noticed_at,
             attributes={**both, **(received or {})},
+            events=events,
         ),
-        Span(
-            context=root.child("process"),
-            parent=root,
-            name=names[1],
-            kind=kinds[1],
-            start=notice.noticed_at,
-            end=end,
-            attributes={**both, **(processed or {})},
-        ),
+        process,
     )

@@ -27,6 +27,10 @@ class TooManyRequestsError(PortError):
     """Refused for now: a disruption budget, or a rate limit. Nothing was done."""
 
 
+class NoPermitError(TooManyRequestsError):
+    """Our own limit on calls gave no permit in time. Nothing was sent."""
+
+
 class UnavailableError(PortError):
     """No answer. The call may or may not have been carried out."""
 

@@ -76,6 +76,7 @@ def test_a_call_is_a_child_of_the_launch_and_tells_its_attempt_and_errors() -> N
         "treenail.fleet.instance_types": 2,
         "treenail.fleet.zones": ("a", "b"),
         "treenail.fleet.launched": 1,
+        "treenail.fleet.errors": 1,
         "treenail.ratelimit.wait_seconds": 0.5,
         "aws.request_id": "r-1",
     }
