@@ -15,6 +15,7 @@ from treenail.domain.cluster.cluster_facts import PoolsSeen
 from treenail.domain.disruption.disruption import ClaimGivenUp
 from treenail.domain.launch.launching import NodeLaunched
 from treenail.domain.lifecycle.garbage import Garbage, garbage
+from treenail.domain.lifecycle.joining_delays import JoiningDelays
 from treenail.domain.lifecycle.lifecycle import (
     AbandonNode,
     GiveBack,
@@ -44,6 +45,8 @@ from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter
 from treenail.domain.telemetry import metrics
+from treenail.domain.telemetry.call_delays import noting_delays
+from treenail.domain.telemetry.delays import CallDelay, Delay, placed
 from treenail.domain.telemetry.tracing import SpanContext
 
 _GARBAGE_SECONDS: Final = 120.0
@@ -53,12 +56,17 @@ _HEAL_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class _Did:
-    """A step of one claim was tried; it was decided for the claim as it was then."""
+    """A step of one claim was tried, from `started_at` on; it was decided for the claim as it was then.
+
+    `delays` are those within its call.
+    """
 
     name: str
     step: NextStep
     tried_on: NodeView
+    started_at: datetime
     outcome: Outcome[object]
+    delays: tuple[Delay, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +129,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         self._work = WorkQueue(self, Look)
         # Claims that we said are to go.
         self._given_up: dict[str, None] = {}
+        self._delays = JoiningDelays()
 
     def begin(self) -> None:
         self.later("garbage", _CollectGarbage(), seconds=_FIRST_GARBAGE_SECONDS)
@@ -155,6 +164,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
             self._left_alone.pop(name, None)
             self._given_up.pop(name, None)
             self._work.forget(name)
+            self._delays.forget(name)
             return
         known = self._views.get(name)
         self._left_alone[name] = changed.left_alone
@@ -192,7 +202,10 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
 
     def _look(self, name: str) -> None:
         view = self._views.get(name)
-        if view is None or self._work.busy(name):
+        if view is None:
+            return
+        self._delays.look(view, self._timers.now())
+        if self._work.busy(name):
             return
         step = next_step(view, self._timers.now(), self._left_alone.get(name))
         match step:
@@ -215,6 +228,9 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         if claim.name in self._given_up:
             return
         self._given_up[claim.name] = None
+        if claim.launched and not claim.initialized:
+            stage = "initialize" if claim.registered else "register"
+            self.within(self._span(stage, claim, self._timers.now(), cause))
         if cause not in (Cause.EXPIRED, Cause.DELETED):
             never = NodeNeverCame(claim=claim, cause=cause)
             self._observer.tell(never)
@@ -222,12 +238,13 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
 
     def _do(self, name: str, step: NextStep) -> None:
         tried_on = self._views[name]
+        started_at, delays = self._timers.now(), list[CallDelay]()
         self._work.begin(name)
         self._tasks.run(
             ("kubernetes", "lifecycle", name),
-            self._call(step),
+            noting_delays(self._call(step), delays),
             self.me,
-            lambda outcome: _Did(name, step, tried_on, outcome),
+            lambda outcome: _Did(name, step, tried_on, started_at, outcome, placed(delays, started_at)),
         )
 
     def _call(self, step: NextStep) -> Callable[[], object]:
@@ -256,6 +273,11 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
     def _did(self, did: _Did) -> None:
         name, view = did.name, self._views.get(did.name)
         self._work.end(name)
+        if view is not None:
+            error = did.outcome.error if isinstance(did.outcome, Failed) else None
+            self._delays.tried(
+                name, did.step, did.delays, error, since=did.started_at, now=self._timers.now()
+            )
         if isinstance(did.outcome, Failed):
             if isinstance(did.outcome.error, ConflictError) and view != did.tried_on:
                 # What it conflicted with is known by now: kubelets write often while they join.
@@ -282,6 +304,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 span = self._span("register", claim, now)
                 where = {"nodepool": claim.pool, "zone": claim.zone}
                 self._telemetry.count(metrics.NODES_CREATED.name, **where)
+                self.within(span)
                 registered = NodeRegistered(claim=claim, node=patch.node_name)
                 self._observer.tell(registered)
                 self._reporter.tell(registered)
@@ -290,15 +313,20 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 self.log("releasing node whose machine another node has", node=node)
             case MarkInitialized(claim=claim, node=node):
                 span = self._span("initialize", claim, now)
+                self.within(span)
                 self._observer.tell(NodeInitialized(claim=claim, node=node))
                 tell_initialized(self.log, claim, node, span)
             case _:
                 pass
 
-    def _span(self, stage: str, claim: NodeClaim, now: datetime) -> SpanContext | None:
-        """Record the span of a stage, if there is one; return where it is."""
+    def _span(
+        self, stage: str, claim: NodeClaim, now: datetime, cause: Cause | None = None
+    ) -> SpanContext | None:
+        """Record the span of a stage, if there is one; return where it is. `cause` says why it failed."""
         context = None
-        for span in stage_span(stage, self._views.get(claim.name) or NodeView(claim=claim), now):
+        view = self._views.get(claim.name) or NodeView(claim=claim)
+        events = self._delays.take(claim.name, now)
+        for span in stage_span(stage, view, now, events=events, cause=cause):
             self._telemetry.record(span)
             context = span.context
         return context

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Final, TypeAlias, assert_never
 
@@ -27,10 +28,13 @@ from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
 from treenail.domain.packing.refusal_reasons import Reason, Refusal
 from treenail.domain.ports import Cloud, VolumeCost
 from treenail.domain.scheduling.broken_classes import BrokenClasses
+from treenail.domain.scheduling.catalogue_delays import CatalogueDelays
 from treenail.domain.scheduling.nothing_to_buy import NothingToBuy, nothing_to_buy
 from treenail.domain.scheduling.reserved_offers import PoolStocks
 from treenail.domain.scheduling.type_gauges import type_series
 from treenail.domain.status.readiness import NodeClassChecked, NodeClassesWanted
+from treenail.domain.telemetry.call_delays import noting_delays
+from treenail.domain.telemetry.delays import CallDelay, Delay, placed
 from treenail.domain.telemetry.log_facts import filled_by_system
 
 _CATALOGUE_SECONDS: Final = 300.0
@@ -47,10 +51,12 @@ class _BackAgain:
 
 @dataclass(frozen=True, slots=True)
 class _CatalogueRead:
-    """The cloud's answer to what a node class can launch."""
+    """The cloud's answer to what a node class can launch, and the delays within the call."""
 
     key: CatalogueKey
+    asked_at: datetime
     outcome: Outcome[tuple[InstanceType, ...]]
+    delays: tuple[Delay, ...]
 
 
 SelectorInbox: TypeAlias = (
@@ -106,6 +112,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._back_at: deque[float] = deque()
         self._sold = LRUCache[tuple[NodeClassRef, Kubelet], tuple[InstanceType, ...]](_MOST_CATALOGUES)
         self._broken = BrokenClasses()
+        self._delays = CatalogueDelays()
         # The last decision's, and the last one to be consolidated: the first is not to wait for the other.
         self._waiting: dict[bool, SnapshotTaken] = {}
         self._excluded: dict[str, object] = {}
@@ -186,6 +193,9 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
 
     def _note(self, read: _CatalogueRead) -> None:
         observations = self._asked.pop(read.key, ())
+        error = read.outcome.error if isinstance(read.outcome, Failed) else None
+        now = self._timers.now()
+        self._delays.note(read.key, read.delays, error, since=read.asked_at, now=now)
         match read.outcome:
             case Done(value=types):
                 self._problems.pop(read.key, None)
@@ -277,11 +287,12 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         if key in self._asked:
             return
         self._asked[key] = ()
+        asked_at, delays = self._timers.now(), list[CallDelay]()
         self._tasks.run(
             ("ec2", "catalogue", str(key)),
-            lambda: self._cloud.instance_types(node_class, kubelet),
+            noting_delays(lambda: self._cloud.instance_types(node_class, kubelet), delays),
             self.me,
-            lambda outcome: _CatalogueRead(key, outcome),
+            lambda outcome: _CatalogueRead(key, asked_at, outcome, placed(delays, asked_at)),
         )
 
     def _pass_on(
@@ -297,6 +308,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 not_ready=not_ready,
                 selected_at=self._timers.now(),
                 consolidation=taken.consolidation,
+                delays=self._delays.during(taken.snapshot.taken_at, self._timers.now()),
             )
         )
 

@@ -149,6 +149,7 @@ class Packer(DomainActor[PackerInbox]):
     def _answer(self, solved: _Solved) -> None:
         request = solved.request
         self._running = [one for one in self._running if one.request is not request]
+        failure = ""
         match solved.outcome:
             case Done(value=plan):
                 for problem in plan.problems:
@@ -156,7 +157,7 @@ class Packer(DomainActor[PackerInbox]):
             case Failed(error=error):
                 # The pods stay where they are: waiting. They are asked for again.
                 self.log("packing failed", logger="controller.provisioner", error=str(error))
-                plan = PackingPlan()
+                plan, failure = PackingPlan(), str(error)
         self._cluster.tell(
             PlanDecided(
                 decision=request.decision,
@@ -165,6 +166,9 @@ class Packer(DomainActor[PackerInbox]):
                 considered=_pools(request),
                 selected_at=request.selected_at,
                 packed_at=self._timers.now(),
+                not_ready=request.not_ready,
+                delays=request.delays,
+                failure=failure,
             )
         )
 

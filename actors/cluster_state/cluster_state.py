@@ -58,6 +58,7 @@ from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.zonal_shifts import ZonesShifted
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.scheduling.commitment import commit
+from treenail.domain.scheduling.decision_delays import DecisionDelays
 from treenail.domain.scheduling.decision_queue import DecisionQueue, part_of
 from treenail.domain.scheduling.decision_trace import decision_spans, expected_in
 from treenail.domain.scheduling.expected_last import to_be_made_without
@@ -136,6 +137,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         # Before the first full list nothing is planned: what is on its way may not be known yet.
         self._synced = False
         self._decisions = DecisionQueue()
+        self._delays = DecisionDelays()
         self._promises_watched: datetime | None = None
         # The decision that is to be made again without the pods that are still to come.
         self._without_expected = ""
@@ -293,6 +295,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             if starts:
                 restore_moving(self._model, lasts_until=now + self._promise_lasts)
                 restore_expected(self._model, now, lasts_until=now + self._promise_lasts)
+            if starts:
+                self._delays.complete(now)
             self._synced = True
             self._others.complete(now)
             self._recorder.synced()
@@ -358,6 +362,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._disrupt(self._judge.settle(decision.id, PackingPlan(), now), now)
             return
         self._decisions.begin(decision, len(snapshot.pods), now)
+        self._delays.begin(decision, now)
         self._recorder.begin(snapshot, now)
         self.log("found provisionable pods", logger="controller.provisioner", pods=len(snapshot.pods))
         self.later("plan lost", _PlanLost(decision.id), seconds=_PLAN_LOST_AFTER)
@@ -412,8 +417,10 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         refused = tuple(self._buffers.refused(decided)) if not decided.removed else ()
         committed = commit(self._model, decided, now=now, promise_lasts=self._promise_lasts)
         committed = replace(committed, refused=(*committed.refused, *refused))
-        for span in decision_spans(decided, committed, now):
+        told = self._delays.events(decided.decision, decided.snapshot.pods, now)
+        for span in decision_spans(decided, committed, now, told):
             self._telemetry.record(span)
+        self._delays.refused(committed, now)
         chance = self._runtime.dice.uniform(0, 1)
         self._retries.note(committed, self._timers.monotonic(), chance)
         given_up = self._buffers.committed(committed, now, chance)
@@ -479,9 +486,11 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if claim is not None:
             failed = NodeFailed(pool=claim.pool, zone=zone_of(claim), cause=message.cause)
             self._subscribers.sizer.tell(failed)
+        now = self._timers.now()
+        self._delays.failed(promised, message, now)
         if message.cause is not Cause.INSUFFICIENT_CAPACITY:
             return
-        now, chance = self._timers.now(), self._runtime.dice.uniform(0, 1)
+        chance = self._runtime.dice.uniform(0, 1)
         self._buffers.failed(kept, now, chance)
         if self._launch_backoff.note(promised, now, chance):
             self._subscribers.batcher.tell(UrgentWork(why=message.cause.value))
@@ -537,6 +546,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             return
         self._retries.apply(changes, self._timers.monotonic())
         self._state_recorder.note(changes, now)
+        for uid in changes.pods:
+            self._delays.settle(uid, self._model.objects.pods.get(uid))
         self._expected_recorder.note(changes, now)
         self._publisher.publish(changes, now)
         self._changed |= changes.views

@@ -148,7 +148,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         if claim is not None and claim.launched and self._book.instance(changed.name) is not None:
             self._launched(changed.name, claim)  # whatever was answered, if anything was
         if claim is None:
-            self._recorder.delays.forget(changed.name)
+            self._recorder.gone(changed.name)
         if self._book.note(changed):
             self.later("adopt", Adopt(), seconds=_ADOPT_AFTER)
         elif self._book.unwanted(changed):
@@ -266,8 +266,8 @@ class FleetLauncher(DomainActor[LauncherInbox]):
                 case LaunchState.UNWRITTEN:
                     self._fail(name, cause, why, written=False)
                 case LaunchState.LET_BE:
+                    self._recorder.gone(name)
                     self._book.forget(name)
-                    self._recorder.delays.forget(name)
                 case LaunchState.LEFT:
                     self._book.hand_back(name)
                     self.later("adopt", Adopt(), seconds=CALLS.after(_MOST_ATTEMPTS))

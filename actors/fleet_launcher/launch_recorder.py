@@ -134,3 +134,8 @@ class LaunchRecorder:
             self._telemetry.record(span)
         for span in self._book.take_spans(name):
             self._telemetry.record(span)
+
+    def gone(self, name: str) -> None:
+        """Record that a claim is launched no more as it was deleted, where it was being launched."""
+        self.launch(name, self._book.instance(name), "the claim was deleted", Cause.DELETED)
+        self.delays.forget(name)

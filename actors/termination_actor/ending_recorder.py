@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from treenail.actors.termination_actor.messages import MovedOut
+from treenail.actors.termination_actor.messages import Did, MovedOut
 from treenail.domain.disruption.disruption import disrupted_labels
 from treenail.domain.model import labels
 from treenail.domain.model.causes import BUDGETED
@@ -17,14 +17,44 @@ from treenail.domain.model.pods import Pod
 from treenail.domain.model.runtime import Clock, Failed, Outcome
 from treenail.domain.ports import Telemetry
 from treenail.domain.telemetry import metrics
+from treenail.domain.telemetry.delays import DelayCause
 from treenail.domain.telemetry.ending_roots import disruption_context
+from treenail.domain.termination.drain import (
+    Abandon,
+    AwaitDetached,
+    AwaitGone,
+    Cordon,
+    DeleteClaim,
+    DeleteNode,
+    FindInstance,
+    LetGo,
+    SayEnd,
+    Step,
+    Terminate,
+)
 from treenail.domain.termination.end_records import EndRecord, end_record
+from treenail.domain.termination.ending_delays import held_by
 from treenail.domain.termination.ending_trace import disrupt_span, stage_span
+from treenail.domain.termination.eviction_order import MoveOut
 from treenail.domain.termination.leaving import Leaving
 
 # What Karpenter calls the reason of a node that does not go by our choice.
 _FORCEFUL: Final = "Forceful Termination"
 _CODES: Final = {NotFoundError: "404", ConflictError: "409", TooManyRequestsError: "429", InvalidError: "400"}
+
+
+_CALLS: Final = {
+    Cordon: "Kubernetes/patch node",
+    Abandon: "Kubernetes/patch node",
+    DeleteClaim: "Kubernetes/delete claim",
+    FindInstance: "EC2/DescribeInstances",
+    DeleteNode: "Kubernetes/delete node",
+    SayEnd: "Kubernetes/patch claim",
+    AwaitDetached: "Kubernetes/list volumeattachments",
+    Terminate: "EC2/TerminateInstances",
+    AwaitGone: "EC2/DescribeInstances",
+    LetGo: "Kubernetes/remove finalizers",
+}
 
 
 class EndingRecorder:
@@ -63,6 +93,7 @@ class EndingRecorder:
             self._telemetry.record(disrupt_span(claim, state.cause, state.began_at, start))
         state.root_recorded = True
         drain = stage == "drain"
+        events, links = state.delays.take(now)
         span = stage_span(
             stage,
             claim,
@@ -72,8 +103,32 @@ class EndingRecorder:
             replaced_by=state.decisions if drain else (),
             hurried=len(state.hurried) if drain else 0,
             record=self.why(claim, state) if stage == "terminate" else None,
+            events=events,
+            links=links,
         )
         self._telemetry.record(span)
+
+    def look(self, step: Step, pods: Sequence[Pod], state: Leaving) -> None:
+        """Take in what is next with a node, and so what holds it."""
+        now = self._clock.now()
+        holding: dict[DelayCause, tuple[tuple[str, ...], str]] = {}
+        match step:
+            case MoveOut() | datetime() if state.drained_at is None:
+                awaits = isinstance(step, datetime)
+                holding = held_by(pods, state.places, now, awaits_places=awaits)
+            case AwaitDetached() if state.delays.volumes:
+                holding[DelayCause.VOLUMES] = (state.delays.volumes, "the volumes are still attached")
+            case AwaitGone(claim=claim, draining=False):
+                holding[DelayCause.INSTANCE_STOPS] = ((claim.instance_id,), "the instance is shutting down")
+        state.delays.hold(holding, now)
+
+    def did(self, did: Did, state: Leaving) -> None:
+        """Take in that a step was tried, and what that delays."""
+        error = did.outcome.error if isinstance(did.outcome, Failed) else None
+        if isinstance(error, NotFoundError):
+            error = None
+        what = _CALLS[type(did.step)]
+        state.delays.tried(what, did.delays, error, since=did.started_at, now=self._clock.now())
 
     def disrupted(self, claim: NodeClaim, state: Leaving, pods: Iterable[Pod]) -> None:
         """Count a claim that we began to give back, once, with the pods that must go elsewhere."""
@@ -88,6 +143,10 @@ class EndingRecorder:
     def moved(self, moved: MovedOut, state: Leaving | None) -> None:
         """Count an eviction by its answer, and a pod that was asked to leave by why its node goes."""
         answer = _code(moved.outcome)
+        if state is not None:
+            error = moved.outcome.error if isinstance(moved.outcome, Failed) else None
+            gone = isinstance(error, NotFoundError | ConflictError)
+            state.delays.asked_to_leave(moved.pod, None if gone else error, self._clock.now())
         if moved.grace is None and answer:
             self._telemetry.count(metrics.PODS_EVICTION_REQUESTS.name, code=answer)
         if not isinstance(moved.outcome, Failed):

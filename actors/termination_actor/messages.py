@@ -10,17 +10,19 @@ from treenail.actors.runtime.work_queue import Look
 from treenail.actors.termination_actor.gathered_ends import Together
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.runtime import Outcome
+from treenail.domain.telemetry.delays import Delay
 from treenail.domain.termination.drain import Step
 
 
 @dataclass(frozen=True, slots=True)
 class Did:
-    """A step of one node was tried, from `started_at` on."""
+    """A step of one node was tried, from `started_at` on; `delays` are those within its call."""
 
     name: str
     step: Step
     started_at: datetime
     outcome: Outcome[object]
+    delays: tuple[Delay, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +32,12 @@ class TakeTogether:
 
 @dataclass(frozen=True, slots=True)
 class DidTogether:
-    """Steps of many nodes were tried by one call, from `started_at` on."""
+    """Steps of many nodes were tried by one call, from `started_at` on, with the delays within it."""
 
     together: Together
     started_at: datetime
     outcome: Outcome[object]
+    delays: tuple[Delay, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

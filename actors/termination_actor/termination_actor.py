@@ -41,6 +41,8 @@ from treenail.domain.model.pods import Pod
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Failed, Ref
 from treenail.domain.ports import ClusterWriter
+from treenail.domain.telemetry.call_delays import noting_delays
+from treenail.domain.telemetry.delays import CallDelay, placed
 from treenail.domain.termination.drain import (
     Abandon,
     AwaitDetached,
@@ -176,16 +178,20 @@ class TerminationActor(DomainActor[TerminationInbox]):
         view, state = self._view(notice.name), self._leaving.get(notice.name)
         if view is None:
             return
-        ends = state is None or state.has_way_back(view)
+        begins, ends = state is None, state is None or state.has_way_back(view)
         if state is None:
             state = Leaving.of(notice, forced=self._forced)
             self._leave(view, state)
         elif ends:
             # Whatever comes now, it does not stay.
             state.insist(notice.cause, why=notice.why, at=notice.noticed_at)
+        self.within(state.trace)
         if ends:
             tell_taken(self.log, view, notice)
-        self._teller.warned(view, notice, news=state.heed(notice), ends=ends)
+        news = state.heed(notice)
+        if news and not begins:
+            state.delays.warned(notice, state.trace)
+        self._teller.warned(view, notice, news=news, ends=ends)
         self._look(view.name)
 
     def _give_up(self, given_up: ClaimGivenUp) -> None:
@@ -194,13 +200,15 @@ class TerminationActor(DomainActor[TerminationInbox]):
         if view is None or not (view.claim is not None and view.claim.resource_version):
             return  # or not written yet
         cause, why, actor = given_up.cause, given_up.why, given_up.actor
-        if state is None or state.has_way_back(view):
-            self.log("giving up claim", nodeclaim=view.name, cause=cause.value)
+        ends = state is None or state.has_way_back(view)
         if state is None:
             state = leaving_for(view, cause, self._timers.now(), forced=self._forced, actor=actor, why=why)
             self._leave(view, state)
         elif state.has_way_back(view):
             state.insist(cause, why=why, actor=actor)
+        self.within(state.trace)
+        if ends:
+            self.log("giving up claim", nodeclaim=view.name, cause=cause.value)
         state.nothing_bought |= given_up.nothing_bought
         self._look(view.name)
 
@@ -262,6 +270,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         now = self._timers.now()
         step = next_step(view, self._pods(name), state, now)
         self.within(state.trace)
+        self._recorder.look(step, self._pods(name), state)
         self._teller.expiring(view, state, self._pods(name))
         match step:
             case datetime():
@@ -292,14 +301,14 @@ class TerminationActor(DomainActor[TerminationInbox]):
             self._gathered.add(name, step, state.purpose)
             self._gather()
             return
-        started_at = self._timers.now()
+        started_at, delays = self._timers.now(), list[CallDelay]()
         record = self._recorder.why(view.claim, state) if view.claim is not None else None
         key, call = self._calls.of(step, view, state, record)
         self._tasks.run(
             key,
-            call,
+            noting_delays(call, delays),
             self.carrying(),
-            lambda outcome: Did(name, step, started_at, outcome),
+            lambda outcome: Did(name, step, started_at, outcome, placed(delays, started_at)),
             purpose=state.purpose,
         )
 
@@ -317,14 +326,15 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self._gather()
 
     def _take(self, together: Together) -> None:
-        started_at, call = self._timers.now(), self._calls.together(together)
+        started_at, delays = self._timers.now(), list[CallDelay]()
+        call = noting_delays(self._calls.together(together), delays)
         if together.ids:
             self._recorder.terminating(len(together.ids), GATHER_SECONDS)
         self._tasks.run(
             together.key,
             call,
             self.me,
-            lambda outcome: DidTogether(together, started_at, outcome),
+            lambda outcome: DidTogether(together, started_at, outcome, placed(delays, started_at)),
             purpose=together.purpose,
         )
 
@@ -337,7 +347,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
             state = self._leaving.get(name)
             if state is not None:
                 self.within(state.trace)
-            self._did(Did(name, step, done.started_at, done.outcome))
+            self._did(Did(name, step, done.started_at, done.outcome, done.delays))
 
     def _did(self, did: Did) -> None:
         name = did.name
@@ -345,6 +355,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         state, view = self._leaving.get(name), self._view(name)
         if state is None or view is None:
             return
+        self._recorder.did(did, state)
         match did.outcome:
             case Failed(error=error) if not isinstance(error, NotFoundError):
                 self._work.retry(name)
@@ -380,6 +391,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
                     self._gone(claim, state)
             case AwaitDetached(kept=kept):
                 self._teller.detaching(view, names_in(value) - kept)
+                state.delays.attached(names_in(value) - kept)
                 wait = 0.0 if state.detached else wait
             case LetGo():
                 wait = _LOOK_SECONDS

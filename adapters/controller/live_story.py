@@ -204,7 +204,7 @@ def _decisions(spans: Sequence[Span]) -> Sheet:
                 f"{span.end:%H:%M:%S}",
                 str(span.attributes.get(DECISION_ID, "")),
                 str(span.attributes.get("treenail.pods", "")),
-                _counted(span.attributes.get("treenail.nodeclaims")),
+                str(span.attributes.get("treenail.nodeclaims.count", 0)),
                 str(span.attributes.get("treenail.refused", "")),
                 span.context.trace_id,
             )
@@ -212,7 +212,3 @@ def _decisions(spans: Sequence[Span]) -> Sheet:
         ),
         numbers=(2, 3, 4),
     )
-
-
-def _counted(claims: object) -> str:
-    return str(len(claims)) if isinstance(claims, tuple) else "0"

@@ -21,6 +21,7 @@ from treenail.domain.packing.plan import PackingPlan, RefusedClass
 from treenail.domain.packing.pods.default_spread import with_default_spread
 from treenail.domain.packing.problem import ExistingNode, PackingSettings, PoolOffer, Problem, VolumeNeeds
 from treenail.domain.packing.refusal_reasons import Refusal
+from treenail.domain.telemetry.delays import Delay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,7 @@ class SnapshotTaken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackRequested:
-    """The pools that may buy, heaviest first, and why the others may not."""
+    """The pools that may buy, heaviest first, and why the others may not; what delayed finding that out."""
 
     decision: Decision
     snapshot: Snapshot
@@ -102,6 +103,7 @@ class PackRequested:
     not_ready: tuple[Refusal, ...]
     selected_at: datetime
     consolidation: Consolidation | None = None
+    delays: tuple[Delay, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +113,9 @@ class PlanDecided:
     Of a consolidation move, `removed` are the nodes that go, `saves` is what the cluster costs less by it,
     $/h, `costs` what making it does, $ once, and `origins` what its claims are to say of that. It holds once
     the decisions `after` are made. A return to the pools `back_to`, of higher
-    weight, may cost `premium` ($/h) more than planned.
+    weight, may cost `premium` ($/h) more than planned. `not_ready` are the pools that may not buy,
+    `delays` what delayed finding out what the others can; a plan that was not made is empty, and `failure`
+    says why.
     """
 
     decision: Decision
@@ -127,6 +131,9 @@ class PlanDecided:
     after: tuple[str, ...] = ()
     back_to: tuple[str, ...] = ()
     premium: float = 0.0
+    not_ready: tuple[Refusal, ...] = ()
+    delays: tuple[Delay, ...] = ()
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

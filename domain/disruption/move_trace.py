@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from treenail.domain.disruption.moves_under_way import MoveUnderWay
+from treenail.domain.telemetry.bounded_values import bounded_list
 from treenail.domain.telemetry.span_attributes import DECISION_ID
 from treenail.domain.telemetry.tracing import Attribute, Span
 
@@ -17,7 +18,7 @@ def made_span(move: MoveUnderWay, saved: float, at: datetime) -> Span:
 
 def withdrawn_span(move: MoveUnderWay, stays: Sequence[str], why: str, at: datetime) -> Span:
     """Return the span of a move that was taken back, with the nodes that stay after all."""
-    return _span("withdraw", move, at, {"treenail.stays": tuple(stays)}, error=why)
+    return _span("withdraw", move, at, bounded_list("treenail.stays", stays), error=why)
 
 
 def _span(
@@ -32,8 +33,8 @@ def _span(
         end=at,
         attributes={
             DECISION_ID: move.decision.id,
-            "treenail.removed": move.nodes,
-            "treenail.nodeclaims": tuple(claim for claim, _ in move.claims),
+            **bounded_list("treenail.removed", move.nodes),
+            **bounded_list("treenail.nodeclaims", tuple(claim for claim, _ in move.claims)),
             "treenail.saves_usd_hour": round(move.saves, 6),
             **more,
         },

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -15,10 +17,18 @@ from treenail.domain.telemetry.ending_roots import interruption_context
 from treenail.domain.telemetry.span_attributes import CAUSE, CLAIM, POOL, aws_call
 from treenail.domain.telemetry.tracing import Attribute, Span, SpanContext, SpanEvent, SpanKind
 
-
 _MOST_NOTICES: Final = 10_000
 # A message is received within seconds.
 _QUEUED_LONG: Final = timedelta(seconds=10)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one of the two spans of a notice says beside what both say."""
+
+    name: str
+    kind: SpanKind = SpanKind.INTERNAL
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
 
 
 class NoticeRoots:
@@ -54,13 +64,15 @@ def message_spans(
     late = Delay(cause=DelayCause.QUEUE, what=message.queue, since=message.sent_at, until=notice.noticed_at)
     return _spans(
         notice,
-        (f"receive {message.queue}", f"process {message.queue}"),
-        (SpanKind.CLIENT, SpanKind.CONSUMER),
+        _Part(
+            f"receive {message.queue}",
+            SpanKind.CLIENT,
+            {**aws_call("SQS", "ReceiveMessage"), **_operation("receive")},
+        ),
+        _Part(f"process {message.queue}", SpanKind.CONSUMER, _operation("process")),
         start=message.sent_at,
         end=end,
         known=known,
-        received={**aws_call("SQS", "ReceiveMessage"), **_operation("receive")},
-        processed=_operation("process"),
         events=(late.event(),) if queued > _QUEUED_LONG else (),
         again="" if begins else message.id,
     )
@@ -79,11 +91,10 @@ def status_spans(
     """
     return _spans(
         notice,
-        ("EC2/DescribeInstanceStatus", "process instance status"),
-        (SpanKind.CLIENT, SpanKind.INTERNAL),
+        _Part("EC2/DescribeInstanceStatus", SpanKind.CLIENT, aws_call("EC2", "DescribeInstanceStatus")),
+        _Part("process instance status"),
         start=asked_at,
         end=end,
-        received=aws_call("EC2", "DescribeInstanceStatus"),
         again="" if begins else notice.noticed_at.isoformat(),
     )
 
@@ -98,8 +109,8 @@ def repair_spans(notice: NodeInterrupted, claim: NodeClaim, diagnosis: Diagnosis
     }
     return _spans(
         notice,
-        ("unhealthy", "process unhealthy node"),
-        (SpanKind.INTERNAL, SpanKind.INTERNAL),
+        _Part("unhealthy"),
+        _Part("process unhealthy node"),
         start=diagnosis.since,
         end=notice.noticed_at,
         known=known,
@@ -108,14 +119,12 @@ def repair_spans(notice: NodeInterrupted, claim: NodeClaim, diagnosis: Diagnosis
 
 def _spans(
     notice: NodeInterrupted,
-    names: tuple[str, str],
-    kinds: tuple[SpanKind, SpanKind],
+    received: _Part,
+    processed: _Part,
     *,
     start: datetime,
     end: datetime,
     known: dict[str, Attribute] | None = None,
-    received: dict[str, Attribute] | None = None,
-    processed: dict[str, Attribute] | None = None,
     events: tuple[SpanEvent, ...] = (),
     again: str = "",
 ) -> tuple[Span, ...]:
@@ -132,22 +141,22 @@ def _spans(
     process = Span(
         context=root.child(f"process/{again}" if again else "process"),
         parent=root,
-        name=names[1],
-        kind=kinds[1],
+        name=processed.name,
+        kind=processed.kind,
         start=notice.noticed_at,
         end=end,
-        attributes={**both, **(processed or {})},
+        attributes={**both, **processed.attributes},
     )
     if again:
         return (process,)
     return (
         Span(
             context=root,
-            name=names[0],
-            kind=kinds[0],
+            name=received.name,
+            kind=received.kind,
             start=min(start, notice.noticed_at),
             end=notice.noticed_at,
-            attributes={**both, **(received or {})},
+            attributes={**both, **received.attributes},
             events=events,
         ),
         process,

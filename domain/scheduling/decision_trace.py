@@ -4,24 +4,35 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
+from typing import Final
 
 from treenail.domain.cluster.expected_pods import is_expected
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided
 from treenail.domain.packing.plan import ClassReport, PlannedClaim
 from treenail.domain.packing.refusal_reasons import Reason, sentence
-from treenail.domain.telemetry.span_attributes import DECISION_ID
+from treenail.domain.telemetry.bounded_values import bounded_list, bounded_text
+from treenail.domain.telemetry.delays import delay_events
+from treenail.domain.telemetry.span_attributes import DECISION_ID, ERROR_TYPE
 from treenail.domain.telemetry.tracing import Attribute, Span, SpanEvent, SpanKind
 
+_MOST_OF_A_CLASS: Final = 20
 
-def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime) -> tuple[Span, ...]:
-    """Return the spans of a decision that was committed `at`, the root last."""
+
+def decision_spans(
+    decided: PlanDecided, committed: PlanCommitted, at: datetime, events: tuple[SpanEvent, ...] = ()
+) -> tuple[Span, ...]:
+    """Return the spans of a decision that was committed `at`, the root last, with the `events` of that one.
+
+    Lists in attributes are cut, and their numbers are told whole.
+    """
     decision, snapshot = decided.decision, decided.snapshot
     root = decision.context
     known: dict[str, Attribute] = {DECISION_ID: decision.id}
     batch: dict[str, Attribute] = {"treenail.pods": decision.pods, "treenail.urgent": decision.urgent}
     select: dict[str, Attribute] = {
         "treenail.revision": snapshot.revision,
-        "treenail.nodepools": decided.considered,
+        **bounded_list("treenail.nodepools", decided.considered),
+        **_not_ready(decided),
     }
     phases = tuple(
         Span(
@@ -31,12 +42,20 @@ def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime)
             start=start,
             end=end,
             attributes={**known, **more},
-            events=_class_events(decided) if name == "pack" else (),
+            events=told,
+            error=error,
         )
-        for name, start, end, more in (
-            ("batch", decision.opened_at, decision.closed_at, batch),
-            ("select", snapshot.taken_at, decided.selected_at, select),
-            ("pack", decided.selected_at, decided.packed_at, _packed(decided)),
+        for name, start, end, more, told, error in (
+            ("batch", decision.opened_at, decision.closed_at, batch, (), ""),
+            ("select", snapshot.taken_at, decided.selected_at, select, delay_events(decided.delays), ""),
+            (
+                "pack",
+                decided.selected_at,
+                decided.packed_at,
+                _packed(decided),
+                _class_events(decided),
+                bounded_text(decided.failure),
+            ),
         )
     )
     decide = Span(
@@ -49,12 +68,13 @@ def decision_spans(decided: PlanDecided, committed: PlanCommitted, at: datetime)
             **known,
             "treenail.pods": len(snapshot.pods),
             **({"treenail.expected": number} if (number := expected_in(decided)) else {}),
-            "treenail.nodeclaims": tuple(c.name for c in committed.claims),
+            **bounded_list("treenail.nodeclaims", tuple(c.name for c in committed.claims)),
             "treenail.nominations": len(committed.nominations),
             "treenail.refused": len(committed.refused),
             **_reasons(committed),
             **_moved(decided),
         },
+        events=events,
     )
     return (*phases, decide)
 
@@ -78,8 +98,15 @@ def _packed(decided: PlanDecided) -> dict[str, Attribute]:
         "treenail.whole_lower_bound_usd_hour": round(plan.whole_lower_bound, 6),
         "treenail.exhausted": plan.exhausted,
         **_moved(decided),
-        **({"treenail.problems": plan.problems} if plan.problems else {}),
+        **(bounded_list("treenail.problems", plan.problems) if plan.problems else {}),
+        **({ERROR_TYPE: "not_packed"} if decided.failure else {}),
     }
+
+
+def _not_ready(decided: PlanDecided) -> dict[str, Attribute]:
+    """Return which pools may not buy, and why, where there are such."""
+    told = tuple(f"{one.pool}: {one.detail}" for one in decided.not_ready)
+    return bounded_list("treenail.nodepools.not_ready", told) if told else {}
 
 
 def _moved(decided: PlanDecided) -> dict[str, Attribute]:
@@ -93,9 +120,9 @@ def _moved(decided: PlanDecided) -> dict[str, Attribute]:
     after = decided.plan.whole_cost
     pays = {"treenail.payback_hours": round(decided.costs / decided.saves, 4)} if decided.saves > 0 else {}
     return {
-        "treenail.removed": decided.removed,
-        "treenail.receivers": tuple(sorted(set(decided.plan.nominations.values()))),
-        "treenail.replacements": tuple(_bought(claim) for claim in decided.plan.claims),
+        **bounded_list("treenail.removed", decided.removed),
+        **bounded_list("treenail.receivers", sorted(set(decided.plan.nominations.values()))),
+        **bounded_list("treenail.replacements", tuple(_bought(claim) for claim in decided.plan.claims)),
         "treenail.move_cost_usd": round(decided.costs, 6),
         **pays,
         "treenail.cost_before_usd_hour": round(after + decided.saves, 6),
@@ -130,15 +157,16 @@ def _class_attributes(report: ClassReport) -> dict[str, Attribute]:
         "treenail.class.pods": report.pods,
     }
     if report.to_existing_nodes:
-        attributes["treenail.class.existing_nodes"] = tuple(
-            f"{n}={count}" for n, count in report.to_existing_nodes.items()
-        )
+        nodes = tuple(f"{n}={count}" for n, count in report.to_existing_nodes.items())
+        attributes |= bounded_list("treenail.class.existing_nodes", nodes, _MOST_OF_A_CLASS)
     if report.to_claims:
-        attributes["treenail.class.claims"] = tuple(f"{i}={count}" for i, count in report.to_claims.items())
+        claims = tuple(f"{i}={count}" for i, count in report.to_claims.items())
+        attributes |= bounded_list("treenail.class.claims", claims, _MOST_OF_A_CLASS)
     if report.refused:
         attributes["treenail.class.refused"] = report.refused
-        attributes["treenail.class.reasons"] = tuple(f"{r.pool}={r.reason.value}" for r in report.refusals)
-        attributes["treenail.class.why"] = sentence(report.refusals)
+        reasons = tuple(f"{r.pool}={r.reason.value}" for r in report.refusals)
+        attributes |= bounded_list("treenail.class.reasons", reasons, _MOST_OF_A_CLASS)
+        attributes["treenail.class.why"] = bounded_text(sentence(report.refusals))
         if report.nearest is not None:
             attributes["treenail.class.nearest"] = str(report.nearest)
         if report.remedy is not None:

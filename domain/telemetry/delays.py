@@ -51,6 +51,9 @@ class DelayCause(StrEnum):
     QUEUE = "queue"
 
 
+_NO_LIMIT: Final[Mapping[DelayCause, timedelta]] = {}
+
+
 def cause_of_error(error: Exception) -> DelayCause:
     """Return what a call that failed with `error` waits for when it is tried again."""
     match error:
@@ -201,8 +204,13 @@ class DelayLog:
                     hold.names[name] = None
         self._now = dict.fromkeys(holding)
 
-    def take(self, now: datetime, *, shortest: timedelta = timedelta(0)) -> tuple[SpanEvent, ...]:
-        """Return the events of the span that ends now, and forget them; without holds below `shortest`."""
+    def take(
+        self, now: datetime, *, shortest: Mapping[DelayCause, timedelta] = _NO_LIMIT
+    ) -> tuple[SpanEvent, ...]:
+        """Return the events of the span that ends now, and forget them.
+
+        What held it for less than the `shortest` time of its cause is none, unless it was tried in vain.
+        """
         self.hold({}, now)
         holds = [
             Delay(
@@ -214,7 +222,7 @@ class DelayLog:
                 why=hold.why,
             )
             for cause, hold in self._holds.items()
-            if hold.attempts or hold.until - hold.since >= shortest
+            if hold.attempts or hold.until - hold.since >= shortest.get(cause, timedelta(0))
         ]
         events = delay_events((*self._delays.values(), *holds))
         self._delays, self._holds = {}, {}

@@ -9,7 +9,7 @@ from treenail.domain.model.causes import Cause
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.telemetry.ending_roots import disruption_context
 from treenail.domain.telemetry.span_attributes import CAUSE, CLAIM, HURRIED, POOL
-from treenail.domain.telemetry.tracing import Attribute, Link, Span, SpanContext, SpanKind
+from treenail.domain.telemetry.tracing import Attribute, Link, Span, SpanContext, SpanEvent
 from treenail.domain.termination.end_records import EndRecord
 
 
@@ -24,7 +24,7 @@ def disrupt_span(claim: NodeClaim, cause: Cause, start: datetime, end: datetime)
     )
 
 
-def stage_span(
+def stage_span(  # noqa: PLR0913 (all but three are set by name)
     name: str,
     claim: NodeClaim,
     parent: SpanContext,
@@ -34,25 +34,28 @@ def stage_span(
     replaced_by: Iterable[str] = (),
     hurried: int = 0,
     record: EndRecord | None = None,
+    events: tuple[SpanEvent, ...] = (),
+    links: tuple[Link, ...] = (),
 ) -> Span:
     """Return the span of one stage of a node's end, linked to the decisions that replace the node.
 
-    `hurried` is how many pods were deleted because time was up; `record` is all that is known of why.
+    `hurried` is how many pods were deleted because time was up; `record` is all that is known of why;
+    `events` are what delayed it: it began with the first of them at the latest.
     """
-    client = name == "terminate"
+    began = min(start, end, *(event.at for event in events))
     return Span(
         context=parent.child(f"{name}/{claim.name}"),
         parent=parent,
         name=name,
-        kind=SpanKind.CLIENT if client else SpanKind.INTERNAL,
-        start=min(start, end),
+        start=began,
         end=end,
         attributes={
             **_about(claim),
             **({HURRIED: hurried} if hurried else {}),
             **({CAUSE: record.cause.value, **record.attributes()} if record is not None else {}),
         },
-        links=tuple(Link(SpanContext.root(f"decide/{decision}")) for decision in replaced_by),
+        events=events,
+        links=tuple(Link(SpanContext.root(f"decide/{decision}")) for decision in replaced_by) + links,
     )
 
 

@@ -14,6 +14,7 @@ from treenail.domain.model.purposes import Purpose
 from treenail.domain.telemetry.ending_roots import interruption_context
 from treenail.domain.telemetry.tracing import SpanContext
 from treenail.domain.termination.end_records import actor_of, cause_said, reason_of
+from treenail.domain.termination.ending_delays import EndingDelays
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,6 +67,7 @@ class Leaving:
     hurried: dict[str, None] = field(default_factory=dict)
     # What it was warned of, and people were told.
     warned: dict[Cause, None] = field(default_factory=dict)
+    delays: EndingDelays = field(default_factory=EndingDelays)
 
     @classmethod
     def of(cls, notice: NodeInterrupted, *, forced: bool) -> Leaving:
