@@ -13,8 +13,8 @@ from treenail.domain.telemetry.delays import Delay, DelayCause, DelayLog, Failin
 from treenail.domain.telemetry.tracing import SpanEvent
 
 _USUAL_SECONDS: Final = 1.0
-# Most nodes are ready, and show their resources, within some seconds.
-_SHORTEST: Final[Mapping[DelayCause, timedelta]] = {DelayCause.NODE_NOT_USABLE: timedelta(seconds=10)}
+# Most nodes are ready, and show their resources, within half a minute.
+_SHORTEST: Final[Mapping[DelayCause, timedelta]] = {DelayCause.NODE_NOT_USABLE: timedelta(seconds=30)}
 _CALLS: Final[Mapping[type, str]] = {
     AbandonNode: "Kubernetes/patch node",
     SyncNode: "Kubernetes/patch node",
@@ -51,7 +51,7 @@ class JoiningDelays:
             self._log(name).add(delay)
 
     def look(self, view: NodeView, now: datetime) -> None:
-        """Take in what keeps a node from being used at present: once it is registered, and not initialized."""
+        """Take in what keeps a node that has joined from being used at present."""
         claim, node = view.claim, view.node
         if claim is None or node is None or claim.initialized:
             return

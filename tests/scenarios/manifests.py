@@ -12,6 +12,14 @@ Manifest: TypeAlias = dict[str, Any]
 FEW_TYPES = ("c5", "m5")
 # The annotations of pods that nobody may disrupt.
 KEPT = {"karpenter.sh/do-not-disrupt": "true"}
+# Volumes are made where the first pod goes that uses them.
+WAITING_CLASS: Manifest = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {"name": "fast"},
+    "provisioner": "ebs.csi.aws.com",
+    "volumeBindingMode": "WaitForFirstConsumer",
+}
 
 
 def text(*manifests: Manifest) -> str:
@@ -102,6 +110,19 @@ def deployment(
             },
         },
     }
+
+
+def with_claims(manifest: Manifest) -> Manifest:
+    """Return a Deployment as a StatefulSet whose pods have a volume each."""
+    claim = {
+        "metadata": {"name": "data"},
+        "spec": {
+            "storageClassName": "fast",
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+    return changed({**manifest, "kind": "StatefulSet"}, "spec.volumeClaimTemplates", [claim])
 
 
 def node_overlay(name: str = "own", *requirements: Mapping[str, object], **spec: Any) -> Manifest:

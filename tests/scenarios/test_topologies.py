@@ -7,12 +7,14 @@ from collections import Counter
 import pytest
 
 from tests.scenarios.manifests import (
+    WAITING_CLASS,
     Manifest,
     changed,
     deployment,
     node_class,
     node_pool,
     text,
+    with_claims,
 )
 from tests.scenarios.watching import expect_whole_traces, told
 from treenail.actors.system import SystemSettings
@@ -25,13 +27,6 @@ from treenail.domain.packing.problem import PackingSettings
 POD = "spec.template.spec"
 # One pod of half a core and its daemons fit a c5.large well, three do not.
 POOL = node_pool(families=("c5",), capacity_types=("on-demand",))
-WAITING_CLASS: Manifest = {
-    "apiVersion": "storage.k8s.io/v1",
-    "kind": "StorageClass",
-    "metadata": {"name": "fast"},
-    "provisioner": "ebs.csi.aws.com",
-    "volumeBindingMode": "WaitForFirstConsumer",
-}
 
 
 def spread(manifest: Manifest, key: str, **more: object) -> Manifest:
@@ -50,19 +45,6 @@ def beside(manifest: Manifest, app: str, key: str, *, kind: str = "podAffinity")
     term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}
     affinity = {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     return changed(manifest, f"{POD}.affinity", affinity)
-
-
-def with_claims(manifest: Manifest) -> Manifest:
-    """Return a Deployment as a StatefulSet whose pods have a volume each."""
-    claim = {
-        "metadata": {"name": "data"},
-        "spec": {
-            "storageClassName": "fast",
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": "1Gi"}},
-        },
-    }
-    return changed({**manifest, "kind": "StatefulSet"}, "spec.volumeClaimTemplates", [claim])
 
 
 class Play:
