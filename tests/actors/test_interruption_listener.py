@@ -259,8 +259,27 @@ def test_an_interruption_is_traced_from_the_queue_on() -> None:
     stage.run(1)
 
     receive, process = stage.telemetry.spans()
-    assert (receive.name, process.name) == ("receive interruptions", "process interruptions")
+    assert (receive.name, process.name) == (f"receive {NAME}", f"process {NAME}")
     assert receive.context == process.parent == interruption_context("i-1", Cause.SPOT_INTERRUPTED)
     assert {s.attributes["messaging.message.id"] for s in (receive, process)} == {message_id}
     assert {s.attributes["messaging.destination.name"] for s in (receive, process)} == {NAME}
+    assert [s.attributes["messaging.operation.name"] for s in (receive, process)] == ["receive", "process"]
+    assert receive.attributes["rpc.method"] == "SQS/ReceiveMessage"
     assert (receive.start, process.end) == (at(5), at(5))
+
+
+def test_a_second_message_of_the_same_is_processed_within_the_trace_and_leaves_its_root() -> None:
+    stage = Listening()
+    stage.run(5)
+    stage.queue.put(event(SPOT, "i-1"))
+    stage.run(1)
+    first = stage.telemetry.spans()
+
+    stage.queue.put(event(SPOT, "i-1"))
+    stage.run(30)
+
+    (*before, second) = stage.telemetry.spans()
+    assert tuple(before) == first
+    assert second.parent == first[0].context
+    assert second.name == f"process {NAME}"
+    assert stage.telemetry.rewritten == 0

@@ -75,7 +75,7 @@ def test_a_check_that_fails_is_told_again_every_minute_and_counted_and_traced_on
     told = stage.cluster.of(NodeInterrupted)
     assert [one.noticed_at.minute for one in told] == [START.minute + minute for minute in range(2, 15)]
     assert stage.counted("InstanceStatus") == 1
-    assert len(stage.spans("poll instance status")) == 1
+    assert len(stage.spans("EC2/DescribeInstanceStatus")) == 1
 
 
 def test_who_recovered_and_fails_again_is_told_again() -> None:
@@ -154,7 +154,7 @@ def test_what_is_planned_for_an_earlier_time_than_was_told_is_told_again_and_cou
     assert [one.deadline for one in told] == [at(3600), at(1800)]
     assert stage.cluster.received == told
     assert stage.counted("EventStatus") == 1
-    assert len(stage.spans("poll instance status")) == 1
+    assert len(stage.spans("EC2/DescribeInstanceStatus")) == 1
 
 
 def test_the_trace_of_the_end_begins_with_the_poll() -> None:
@@ -162,7 +162,7 @@ def test_the_trace_of_the_end_begins_with_the_poll() -> None:
 
     stage.run(121)
 
-    (poll,), (process,) = stage.spans("poll instance status"), stage.spans("process instance status")
+    (poll,), (process,) = stage.spans("EC2/DescribeInstanceStatus"), stage.spans("process instance status")
     assert poll.context == interruption_context("i-1", Cause.INSTANCE_STATUS)
     assert (poll.start, poll.end) == (at(120), at(120.2))
     assert process.parent == poll.context

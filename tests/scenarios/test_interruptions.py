@@ -5,7 +5,7 @@ import pytest
 from tests.scenarios.manifests import KEPT, deployment, node_class, node_pool, text
 from tests.scenarios.watching import expect_whole_traces, names, pods_by_node, told
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.adapters.fake.queue import QueueFaults
+from treenail.adapters.fake.queue import NAME, QueueFaults
 from treenail.domain.model import labels
 
 NOBODY_LEAVES = {
@@ -225,7 +225,7 @@ def test_the_interruption_is_a_trace_from_the_message_to_the_end_of_the_instance
 
         trees = [tree for t in rehearsal.telemetry.trace_ids() for tree in rehearsal.telemetry.tree(t)]
         ends = [names(tree) for tree in trees if "terminate" in names(tree)]
-        assert ends == [["receive interruptions", "process interruptions", "cordon", "drain", "terminate"]]
+        assert ends == [[f"receive {NAME}", f"process {NAME}", "cordon", "drain", "terminate"]]
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

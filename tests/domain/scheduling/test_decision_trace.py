@@ -115,6 +115,7 @@ def test_the_root_says_what_came_of_it() -> None:
         "treenail.decision.id": "3f2a",
         "treenail.pods": 4,
         "treenail.nodeclaims": ("a-3f2a-0",),
+        "treenail.nodeclaims.count": 1,
         "treenail.nominations": 1,
         "treenail.refused": 1,
         "treenail.refused.reasons": ("LimitReached=1",),
@@ -158,13 +159,16 @@ def test_packing_has_an_event_for_each_class_of_pods() -> None:
         "treenail.class.example": "default/web-1",
         "treenail.class.pods": 3,
         "treenail.class.existing_nodes": ("n1=1",),
+        "treenail.class.existing_nodes.count": 1,
         "treenail.class.claims": ("0=2",),
+        "treenail.class.claims.count": 1,
     }
     refused: dict[str, Attribute] = {
         "treenail.class.example": "default/job-1",
         "treenail.class.pods": 1,
         "treenail.class.refused": 1,
         "treenail.class.reasons": ("a=TooLarge", "b=LimitReached"),
+        "treenail.class.reasons.count": 2,
         "treenail.class.why": "TooLarge: a: too large; LimitReached: b: limit reached",
         "treenail.class.nearest": "b: limit reached",
         "treenail.class.remedy": "it would fit if it slept and it dreamt",
@@ -193,3 +197,54 @@ def test_a_move_says_what_goes_who_takes_its_pods_what_it_costs_before_and_after
     assert root.attributes["treenail.cost_after_usd_hour"] == 0.12
     assert root.attributes["treenail.move_cost_usd"] == 0.02
     assert root.attributes["treenail.payback_hours"] == 0.25
+
+
+def size_of(span: Span) -> int:
+    """Return about how many bytes the attributes of a span are."""
+    return sum(
+        len(name) + sum(len(one) for one in value)
+        if isinstance(value, tuple)
+        else len(name) + len(str(value))
+        for name, value in span.attributes.items()
+    )
+
+
+def test_a_decision_on_5000_claims_is_below_16_kilobytes_and_its_counts_are_exact() -> None:
+    names = tuple(f"a-pool-of-some-length-and-more-{n:05}-0123456789" for n in range(5000))
+    plan = PackingPlan(
+        claims=tuple(planned_claim(f"p{n}") for n in range(5000)),
+        nominations={f"q{n}": names[n] for n in range(5000)},
+    )
+    move = replace(decided(plan), removed=names, saves=1.0)
+    committed = PlanCommitted(decision=MADE, claims=tuple(claim(name) for name in names))
+
+    (*_, root) = decision_spans(move, committed, at(2.5))
+
+    assert size_of(root) < 16_000
+    for listed in ("nodeclaims", "removed", "receivers", "replacements"):
+        shown = root.attributes[f"treenail.{listed}"]
+        assert isinstance(shown, tuple)
+        assert root.attributes[f"treenail.{listed}.count"] == 5000
+        assert root.attributes[f"treenail.{listed}.left_out"] == 5000 - len(shown)
+        assert 0 < len(shown) <= 100
+
+
+def test_a_plan_that_was_not_made_is_said_to_have_failed_and_why() -> None:
+    failed = replace(decided(PackingPlan()), failure="the solver was lost")
+
+    told = {
+        span.name: span for span in decision_spans(failed, PlanCommitted(decision=MADE, claims=()), at(3))
+    }
+
+    assert (told["pack"].error, told["pack"].attributes["error.type"]) == (
+        "the solver was lost",
+        "not_packed",
+    )
+
+
+def test_pools_that_may_not_buy_are_named_with_their_reasons() -> None:
+    waits = replace(decided(), not_ready=(Refusal("b", Reason.POOL_NOT_READY, "EC2 does not answer"),))
+
+    told = {span.name: span for span in decision_spans(waits, PlanCommitted(decision=MADE, claims=()), at(3))}
+
+    assert told["select"].attributes["treenail.nodepools.not_ready"] == ("b: EC2 does not answer",)
