@@ -16,10 +16,13 @@ from tests.real.system.controller import eventually
 from tests.real.system.older_walkthroughs import apply_beta, beta_scene, read_beta, spot_walkthrough
 from tests.real.system.scene import Scene
 from tests.real.system.traces import tree
-from tests.real.system.walkthrough import expect_whole, stored
+from tests.real.system.walkthrough import (
+    ending,
+    expect_whole,
+    stored,
+)
 
 PODS = 2
-ENDING = ("receive interruptions", "process interruptions", "cordon", "drain", "terminate")
 
 
 @dataclass(frozen=True)
@@ -150,7 +153,7 @@ def test_what_ec2_announces_has_the_node_replaced(scene: Scene, name: str) -> No
     # Its trace leads to the decision that replaced it, whose machine was there before the pods left.
     ended = scene.controller.said("deleted node")[-1]
     assert ended["cause"] == chosen.cause
-    spans = stored(scene, ended["trace_id"], *ENDING)
+    spans = stored(scene, ended["trace_id"], *ending(scene))
     expect_whole(scene, spans)
     decision = scene.controller.said("decided on pods")[-1]
     assert decision["nodeclaims"] == 1

@@ -11,9 +11,13 @@ from tests.real.parts.jaeger import Jaeger
 from tests.real.system.controller import eventually
 from tests.real.system.scene import Scene, machines
 from tests.real.system.traces import tree
-from tests.real.system.walkthrough import decisions, expect_whole, stored, up
-
-ENDING = ("receive interruptions", "process interruptions", "cordon", "drain", "terminate")
+from tests.real.system.walkthrough import (
+    decisions,
+    ending,
+    expect_whole,
+    stored,
+    up,
+)
 
 
 @pytest.fixture
@@ -66,7 +70,7 @@ def test_a_node_with_a_spot_warning_is_drained_and_replaced_and_its_trace_leads_
     # Pods that come back one by one may be decided on in two goes; nothing is bought for them twice.
     assert len(scene.bought()) - 1 == len(scene.instances())
     [ended] = scene.controller.said("deleted node")
-    spans = stored(scene, ended["trace_id"], *ENDING)
+    spans = stored(scene, ended["trace_id"], *ending(scene))
     expect_whole(scene, spans)
     replacing = decisions(scene)[1]
     assert replacing in {trace_id for span in spans for trace_id, _ in span.links}, tree(spans)

@@ -28,6 +28,12 @@ def up(scene: Scene) -> dict[str, Any]:
     return instance
 
 
+def ending(scene: Scene) -> tuple[str, ...]:
+    """Return the names of the spans of a node's end that a message of the queue began."""
+    queue = scene.lab.estate["queue_url"].rpartition("/")[2]
+    return (f"receive {queue}", f"process {queue}", "cordon", "drain", "terminate")
+
+
 def stored(scene: Scene, trace_id: str, *names: str) -> list[StoredSpan]:
     """Return a trace as Jaeger has it, once it has spans of these names."""
     jaeger = scene.jaeger
