@@ -41,8 +41,8 @@ def checked(url: str | None) -> str | None:
     return url if parts.path.strip("/") else url.rstrip("/") + _TRACES
 
 
-def send_spans(url: str, spans: Iterable[Span], end: datetime, cluster: str) -> int:
-    """Send spans, shifted so that virtual time `end` is now, and return how many there were.
+def send_spans(url: str, spans: Iterable[Span], end: datetime, cluster: str, region: str) -> int:
+    """Send spans of a cluster in a region, shifted so that virtual time `end` is now, and return how many there were.
 
     The trace ids stay those that are printed: a collector that had them before has them twice.
 
@@ -61,7 +61,13 @@ def send_spans(url: str, spans: Iterable[Span], end: datetime, cluster: str) -> 
     shift = datetime.now(UTC) - end
     version = metadata.version("treenail")
     resource = Resource.create(
-        {"service.name": SERVICE_NAME, "service.version": version, "k8s.cluster.name": cluster}
+        {
+            "service.name": SERVICE_NAME,
+            "service.version": version,
+            "k8s.cluster.name": cluster,
+            "cloud.provider": "aws",
+            "cloud.region": region,
+        }
     )
     scope = InstrumentationScope(SERVICE_NAME, version)
     ready = [readable(shifted(span, shift), resource, scope) for span in spans]

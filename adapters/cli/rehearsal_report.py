@@ -77,6 +77,7 @@ def _trace(rehearsal: Rehearsal, trace_id: str) -> dict[str, object]:
                 "spanId": span.context.span_id,
                 "parentId": span.parent.span_id if span.parent is not None else None,
                 "name": span.name,
+                "kind": span.kind.value,
                 "start": at(span.start),
                 "end": at(span.end),
                 "attributes": dict(span.attributes),

@@ -87,5 +87,6 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
             write_report(rehearsal, summary, sys.stdout, events=events)
         if collector is not None:
             cluster = rehearsal.conditions.system.cluster_name
-            sent = send_spans(collector, rehearsal.telemetry.spans(), rehearsal.world.now(), cluster)
+            spans, end = rehearsal.telemetry.spans(), rehearsal.world.now()
+            sent = send_spans(collector, spans, end, cluster, rehearsal.ec2.region)
             sys.stderr.write(f"treenail: sent {sent} spans to {collector}\n")

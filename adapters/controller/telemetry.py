@@ -13,7 +13,7 @@ from typing import Final, TextIO
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-from treenail.adapters.settings.settings import Settings, TraceSampler
+from treenail.adapters.settings.settings import CloudName, Settings, TraceSampler
 from treenail.adapters.telemetry.otel import OtelTelemetry, otlp_exporter
 from treenail.adapters.telemetry.structured_log import StructuredLog
 from treenail.domain.model.runtime import Clock
@@ -49,6 +49,7 @@ def open_telemetry(settings: Settings, clock: Clock, stream: TextIO) -> OtelTele
             "service.version": version,
             "service.instance.id": f"{socket.gethostname()}-{os.getpid()}",
             "k8s.cluster.name": settings.cluster_name,
+            **_place(settings),
         },
         sampled=_sampled(settings),
         hidden=OF_CLUSTER_STATE if settings.disable_cluster_state_observability else (),
@@ -57,6 +58,14 @@ def open_telemetry(settings: Settings, clock: Clock, stream: TextIO) -> OtelTele
     build = Series(BUILD_INFO, 1, {"version": version, **python})
     telemetry.show("build", lambda: (build,))
     return telemetry
+
+
+def _place(settings: Settings) -> dict[str, str]:
+    """Return where the nodes are, as far as the settings say it: a KWOK cluster is in no cloud."""
+    if settings.cloud is CloudName.KWOK:
+        return {}
+    region = {"cloud.region": settings.aws_region} if settings.aws_region else {}
+    return {"cloud.provider": "aws", **region}
 
 
 def _sampled(settings: Settings) -> float:

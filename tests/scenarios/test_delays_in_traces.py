@@ -8,6 +8,8 @@ from tests.scenarios.delay_cases import CASES, DelayCase
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from tests.scenarios.watching import expect_whole_traces, told
 from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.fake.ec2 import EC2Faults
+from treenail.adapters.fake.queue import NAME
 from treenail.domain.telemetry.tracing import Attribute, Span
 
 
@@ -63,3 +65,34 @@ def test_a_run_without_trouble_has_no_delay() -> None:
         spans = rehearsal.telemetry.spans()
         assert {"decide", "launch", "initialize", "cordon", "drain", "terminate"} <= {s.name for s in spans}
         assert [(s.name, e) for s in spans for e in s.events if e.name == "delay"] == []
+
+
+def test_a_second_notice_is_an_event_on_the_stage_it_came_in_and_leaves_the_root() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(text(node_class(), node_pool(), deployment()))
+        rehearsal.run_until(lambda: rehearsal.running() == 3)
+        old = rehearsal.interrupt()
+        rehearsal.run("10s")
+        [root] = [span for span in rehearsal.telemetry.spans() if span.name == f"receive {NAME}"]
+
+        rehearsal.terminate_outside(old)
+        rehearsal.run("5m")
+
+        ending = rehearsal.telemetry.spans_of(root.context.trace_id)
+        assert root in ending
+        [(stage, notice)] = [(s, e) for s in ending for e in s.events if e.name == "notice"]
+        assert stage.name == "drain"
+        assert notice.attributes["treenail.cause"] == "instance_terminated"
+        expect_whole_traces(rehearsal)
+
+
+def test_a_node_that_never_joins_has_a_span_that_failed() -> None:
+    faults = Conditions(ec2_faults=EC2Faults(never_joins=1.0))
+    with Rehearsal(seed=1, conditions=faults) as rehearsal:
+        rehearsal.apply(text(node_class(), node_pool(), deployment()))
+        rehearsal.run("20m")
+
+        [register, *_] = [span for span in rehearsal.telemetry.spans() if span.name == "register"]
+        assert register.attributes["error.type"] == "registration_timeout"
+        assert (register.end - register.start).total_seconds() >= 15 * 60
+        expect_whole_traces(rehearsal)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.scenarios.watching import example, told
 from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.adapters.fake.ec2 import Spell
 from treenail.domain.model.resources import Resources
 
 
@@ -199,3 +200,33 @@ def test_what_is_of_the_new_generation_is_told_in_its_words(beta: Rehearsal) -> 
         "controller.nodeclaim.lifecycle"
     }
     assert lines(beta, "deleted nodeclaim")[0]["logger"] == "controller.nodeclaim.termination"
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_every_line_about_a_launch_has_the_ids_of_its_span_after_lost_answers_and_a_crash_too(
+    seed: int,
+) -> None:
+    with Rehearsal(seed=seed) as rehearsal:
+        rehearsal.apply(example("001-inflate"))
+        rehearsal.run_until(lambda: bool(told(rehearsal, "PlanCommitted")))
+        rehearsal.ec2_under(Spell.ANSWERS_LOST, 20)
+        rehearsal.run("2s")
+        rehearsal.crash()
+        rehearsal.restart(after=5)
+        rehearsal.run("3m")
+        rehearsal.scale("inflate", 60)
+        rehearsal.run("3m")
+
+        launches = {
+            span.attributes["treenail.nodeclaim.name"]: (span.context.trace_id, span.context.span_id)
+            for span in rehearsal.telemetry.spans()
+            if span.name == "launch"
+        }
+        launched = [line.fields for line in rehearsal.telemetry.logs if line.message == "launched machine"]
+        assert {line["machine"] for line in launched} == launches.keys()
+        for line in launched:
+            assert (line.get("trace_id"), line.get("span_id")) == launches[line["machine"]]
+        others = {"created machine", "launched instance", "launch step is tried again", "resuming launch"}
+        told_of = [line for line in rehearsal.telemetry.logs if line.message in others]
+        assert {line.message for line in told_of} == others
+        assert {line.fields.get("span_id") for line in told_of} <= {span for _, span in launches.values()}

@@ -34,6 +34,8 @@ from treenail.domain.model.errors import (
 )
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.rate_limits import Limit
+from treenail.domain.telemetry.call_delays import noting_delays
+from treenail.domain.telemetry.delays import CallDelay, DelayCause
 
 LOST = ReadTimeoutError(endpoint_url="https://ec2.us-east-1.amazonaws.com/")
 
@@ -86,6 +88,22 @@ def test_services_are_granted_apart() -> None:
         retries.call("ec2", "DescribeSubnets", lambda: 1)
 
     assert retries.ask("ssm", "GetParameter", lambda: 1).waited_seconds == 0
+
+
+def test_whoever_asks_for_a_call_hears_of_permits_and_throttling_within_it() -> None:
+    time, heard = SleptTime(), list[CallDelay]()
+    retries = retries_of(time)
+    for _ in range(50):
+        retries.call("ec2", "CreateFleet", lambda: 1)
+
+    noting_delays(lambda: retries.call("ec2", "CreateFleet", Script(THROTTLED, THROTTLED, 1)), heard)()
+
+    assert {one.what for one in heard} == {"EC2/CreateFleet"}
+    throttled = [one for one in heard if one.cause is DelayCause.THROTTLED]
+    assert [one.attempts for one in throttled] == [1, 1]
+    assert all(one.seconds > 0 and "CreateFleet" in one.why for one in throttled)
+    assert any(one.cause is DelayCause.RATE_LIMIT and one.seconds >= 0.2 for one in heard)
+    assert sum(one.seconds for one in heard) == pytest.approx(sum(time.slept))
 
 
 def slow_retries(time: SleptTime) -> CallRetries:

@@ -9,6 +9,7 @@ from treenail.domain.launch.launch_trace import decision_context, fleet_span, la
 from treenail.domain.launch.launching import launch_token
 from treenail.domain.lifecycle.lifecycle_trace import stage_span
 from treenail.domain.model import labels
+from treenail.domain.model.errors import UnavailableError
 from treenail.domain.model.fleets import FleetAnswer, FleetError, FleetRequest, Override
 from treenail.domain.model.nodes import LAUNCHED, REGISTERED, NodeClaim, NodeView
 from treenail.domain.telemetry.tracing import SpanKind
@@ -90,13 +91,22 @@ def test_a_call_is_a_child_of_the_launch_and_tells_its_attempt_and_errors() -> N
 
 
 def test_a_call_without_an_answer_has_an_error() -> None:
-    (span,) = fleet_span(TRACED, REQUEST, None, start=at(1), end=at(2), attempt=0, error="no answer")
+    error = UnavailableError("no answer")
+    (span,) = fleet_span(TRACED, REQUEST, None, start=at(1), end=at(2), attempt=0, error=error)
 
-    assert span.error == "no answer"
+    assert (span.error, span.attributes["error.type"]) == ("no answer", "UnavailableError")
     assert "treenail.fleet.launched" not in span.attributes
     (other,) = fleet_span(TRACED, REQUEST, FleetAnswer(), start=at(1), end=at(2), attempt=1)
     assert "aws.request_id" not in other.attributes
     assert other.context != span.context
+
+
+def test_a_call_that_bought_nothing_failed_as_the_first_of_its_errors_says() -> None:
+    lacking = FleetError("InsufficientInstanceCapacity", "none left", "m5.large", "us-east-1a")
+    (span,) = fleet_span(TRACED, REQUEST, FleetAnswer(errors=(lacking,)), start=at(1), end=at(2), attempt=0)
+
+    assert span.error == "InsufficientInstanceCapacity: none left"
+    assert span.attributes["error.type"] == "InsufficientInstanceCapacity"
 
 
 @pytest.mark.parametrize("known", [STRANGE, claim("c3")])
