@@ -42,7 +42,7 @@ def checked(url: str | None) -> str | None:
 
 
 def send_spans(url: str, spans: Iterable[Span], end: datetime, cluster: str, region: str) -> int:
-    """Send spans of a cluster in a region, shifted so that virtual time `end` is now, and return how many there were.
+    """Send spans of a cluster, shifted so that virtual time `end` is now, and return how many there were.
 
     The trace ids stay those that are printed: a collector that had them before has them twice.
 

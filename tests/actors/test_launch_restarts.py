@@ -74,7 +74,7 @@ def test_claims_left_without_a_mark_are_launched_after_a_restart() -> None:
     stage = resumed(half_done(marks=0, called=False))
 
     stage.assert_each_has_its_own("a", "b")
-    assert stage.logged("resuming launch") == [{"nodeclaims": ["a", "b"]}]
+    assert [line["nodeclaims"] for line in stage.logged("resuming launch")] == [["a", "b"]]
 
 
 @pytest.mark.parametrize("called", [True, False], ids=["called", "not called"])

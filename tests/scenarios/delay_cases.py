@@ -8,7 +8,7 @@ from typing import Final
 
 from tests.scenarios.manifests import KEPT, WAITING_CLASS, Manifest, deployment, with_claims
 from tests.scenarios.watching import told
-from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.adapters.embed import Rehearsal
 from treenail.adapters.fake.cluster import ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings, Spell
 
@@ -39,6 +39,16 @@ class DelayCase:
     conditions: Mapping[str, object] = field(default_factory=dict)
     work: tuple[Manifest, ...] = (deployment(),)
     run: str = "8m"
+
+
+def in_turn(*steps: Callable[[Rehearsal], object]) -> Callable[[Rehearsal], None]:
+    """Return what does one after the other."""
+
+    def all_of_them(rehearsal: Rehearsal) -> None:
+        for step in steps:
+            step(rehearsal)
+
+    return all_of_them
 
 
 def spell(which: Spell, seconds: float) -> Callable[[Rehearsal], object]:
@@ -164,7 +174,7 @@ CASES: Final = (
     DelayCase(
         name="the controller is killed when a node is to be bought",
         at="PlanCommitted",
-        inject=lambda rehearsal: (rehearsal.run("0.5s"), crashed(rehearsal)),
+        inject=in_turn(lambda rehearsal: rehearsal.run("0.5s"), crashed),
         span="launch",
         cause="restart",
         what="controller",
@@ -196,10 +206,10 @@ CASES: Final = (
     DelayCase(
         name="pods wait as their node could not be bought",
         at="PlanCommitted",
-        inject=lambda rehearsal: (
-            rehearsal.run_out("*", "*"),
-            rehearsal.run("20s"),
-            rehearsal.ec2.outside.restock(),
+        inject=in_turn(
+            lambda rehearsal: rehearsal.run_out("*", "*"),
+            lambda rehearsal: rehearsal.run("20s"),
+            lambda rehearsal: rehearsal.ec2.outside.restock(),
         ),
         span="decide",
         cause="claim_failed",
@@ -207,10 +217,10 @@ CASES: Final = (
     ),
     DelayCase(
         name="a decision waits for another",
-        inject=lambda rehearsal: (
-            rehearsal.ec2_under(Spell.SLOW, 60),
-            rehearsal.run("3s"),
-            rehearsal.scale("web", 6),
+        inject=in_turn(
+            lambda rehearsal: rehearsal.ec2_under(Spell.SLOW, 60),
+            lambda rehearsal: rehearsal.run("3s"),
+            lambda rehearsal: rehearsal.scale("web", 6),
         ),
         span="decide",
         cause="other_decision",
@@ -289,11 +299,11 @@ CASES: Final = (
     DelayCase(
         name="the API server is away when a node is to be cordoned",
         at="PodBound",
-        inject=lambda rehearsal: (
-            gone(rehearsal),
-            rehearsal.run_until(lambda: bool(told(rehearsal, "NodeEmptied"))),
-            rehearsal.run("29s"),
-            rehearsal.api_server_away(40),
+        inject=in_turn(
+            gone,
+            lambda rehearsal: rehearsal.run_until(lambda: bool(told(rehearsal, "NodeEmptied"))),
+            lambda rehearsal: rehearsal.run("29s"),
+            lambda rehearsal: rehearsal.api_server_away(40),
         ),
         span="cordon",
         cause="no_answer",
@@ -303,10 +313,10 @@ CASES: Final = (
     DelayCase(
         name="EC2 is away for 40 s when an instance is to go",
         at="PodBound",
-        inject=lambda rehearsal: (
-            gone(rehearsal),
-            rehearsal.run_until(lambda: bool(told(rehearsal, "NodeDrained"))),
-            rehearsal.ec2_under(Spell.AWAY, 40),
+        inject=in_turn(
+            gone,
+            lambda rehearsal: rehearsal.run_until(lambda: bool(told(rehearsal, "NodeDrained"))),
+            lambda rehearsal: rehearsal.ec2_under(Spell.AWAY, 40),
         ),
         span="terminate",
         cause="no_answer",
@@ -316,10 +326,10 @@ CASES: Final = (
     DelayCase(
         name="EC2 throttles when an instance is to go",
         at="PodBound",
-        inject=lambda rehearsal: (
-            gone(rehearsal),
-            rehearsal.run_until(lambda: bool(told(rehearsal, "NodeDrained"))),
-            rehearsal.ec2_under(Spell.THROTTLED, 40),
+        inject=in_turn(
+            gone,
+            lambda rehearsal: rehearsal.run_until(lambda: bool(told(rehearsal, "NodeDrained"))),
+            lambda rehearsal: rehearsal.ec2_under(Spell.THROTTLED, 40),
         ),
         span="terminate",
         cause="throttled",

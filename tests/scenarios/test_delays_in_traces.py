@@ -7,7 +7,7 @@ import pytest
 from tests.scenarios.delay_cases import CASES, DelayCase
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from tests.scenarios.watching import expect_whole_traces, told
-from treenail.adapters.embed.rehearsal import Conditions, Rehearsal
+from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.fake.ec2 import EC2Faults
 from treenail.adapters.fake.queue import NAME
 from treenail.domain.telemetry.tracing import Attribute, Span

@@ -6,7 +6,7 @@ import pytest
 
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from tests.scenarios.watching import expect_whole_traces, told
-from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.adapters.embed import Rehearsal
 from treenail.adapters.fake.ec2 import Spell
 from treenail.adapters.fake.queue import NAME
 from treenail.domain.telemetry.tracing import Span, SpanKind
