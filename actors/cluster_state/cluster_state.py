@@ -487,7 +487,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             failed = NodeFailed(pool=claim.pool, zone=zone_of(claim), cause=message.cause)
             self._subscribers.sizer.tell(failed)
         now = self._timers.now()
-        self._delays.failed(promised, message, now)
+        self._delays.failed(promised, message.cause, message.why, now)
         if message.cause is not Cause.INSUFFICIENT_CAPACITY:
             return
         chance = self._runtime.dice.uniform(0, 1)

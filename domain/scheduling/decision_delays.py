@@ -9,7 +9,7 @@ from typing import Final
 
 from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.planning import PlanCommitted
-from treenail.domain.launch.launching import ClaimFailed
+from treenail.domain.model.causes import Cause
 from treenail.domain.model.pods import Pod
 from treenail.domain.telemetry.delays import Delay, DelayCause, delay_events
 from treenail.domain.telemetry.tracing import SpanEvent
@@ -61,11 +61,11 @@ class DecisionDelays:
             waiting = self._pods.setdefault(pod.uid, _Waiting())
             waiting.note(DelayCause.POD_REFUSED, reason, group.sentence, now)
 
-    def failed(self, uids: Iterable[str], failed: ClaimFailed, now: datetime) -> None:
+    def failed(self, uids: Iterable[str], cause: Cause, why: str, now: datetime) -> None:
         """Take in which pods lost the node that was bought for them."""
         for uid in uids:
             waiting = self._pods.setdefault(uid, _Waiting())
-            waiting.note(DelayCause.CLAIM_FAILED, failed.cause.value, failed.why, now)
+            waiting.note(DelayCause.CLAIM_FAILED, cause.value, why, now)
 
     def settle(self, uid: str, pod: Pod | None) -> None:
         """Take in the present state of a pod: one that is bound, or gone, waits no longer."""
