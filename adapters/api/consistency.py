@@ -17,6 +17,7 @@ from treenail.domain.model.pods import Pod
 
 # The kinds that are one in the domain, where a name must tell an object from all others.
 _ONE_KIND = {"Provisioner": "NodePool", "Machine": "NodeClaim"}
+_ONE_EACH = ("Account", "ClusterSnapshot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ def problems(
 ) -> Iterator[Problem]:
     """Yield what is wrong between objects, each with the index of the entry that should go."""
     yield from _twice(entries)
+    yield from _more_than_one(entries)
     if not node_classes_optional:
         yield from _without_node_class(entries, node_classes_there)
     yield from _without_node(entries)
@@ -51,6 +53,20 @@ def _twice(entries: Sequence[Entry]) -> Iterator[Problem]:
             continue
         which = "another" if other.kind == own.kind else f"a {other.kind}"
         yield n, FieldError("metadata.name", f"{which} of this name stands in {other.file} already")
+
+
+def _more_than_one(entries: Sequence[Entry]) -> Iterator[Problem]:
+    """Yield the second account and snapshot: a cluster is in one region, and was written down once."""
+    first: dict[str, Manifest] = {}
+    for n, entry in enumerate(entries):
+        own = entry.manifest
+        if own.kind in _ONE_EACH and first.setdefault(own.kind, own) is not own:
+            yield (
+                n,
+                FieldError(
+                    "kind", f"there is {own.kind} {first[own.kind].name} in {first[own.kind].file} already"
+                ),
+            )
 
 
 def _without_node_class(entries: Sequence[Entry], there: Collection[NodeClassRef]) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypedDict, Unpack
 
+from treenail.adapters.api.account import Account, ClusterSnapshot
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.workloads import (
     ApiObject,
@@ -67,6 +68,8 @@ class Decoded:
     cron_jobs: tuple[CronJob, ...] = ()
     pods: tuple[Pod, ...] = ()
     config_maps: tuple[ConfigMap, ...] = ()
+    accounts: tuple[Account, ...] = ()
+    snapshots: tuple[ClusterSnapshot, ...] = ()
     warnings: tuple[str, ...] = ()
     set_aside: tuple[ManifestError, ...] = ()
 
@@ -81,9 +84,9 @@ class Decoded:
     def objects(self) -> tuple[ApiObject, ...]:
         """Return all objects, kind after kind: what others refer to comes before them.
 
-        ConfigMaps are left out: nothing in a cluster acts on them.
+        ConfigMaps are left out: nothing in a cluster acts on them. So is what is not of a cluster at all.
         """
-        in_cluster = (field for kind, field in _FIELDS.items() if kind is not ConfigMap)
+        in_cluster = (field for kind, field in _FIELDS.items() if kind not in _NOT_IN_CLUSTER)
         return tuple(one for field in in_cluster for one in getattr(self, field))
 
 
@@ -112,4 +115,7 @@ _FIELDS: Final[Mapping[type[ApiObject], str]] = {
     CronJob: "cron_jobs",
     Pod: "pods",
     ConfigMap: "config_maps",
+    Account: "accounts",
+    ClusterSnapshot: "snapshots",
 }
+_NOT_IN_CLUSTER: Final = (ConfigMap, Account, ClusterSnapshot)

@@ -77,6 +77,12 @@ from treenail.adapters.api.karpenter.v1beta1_node_claim import BetaNodeClaimMode
 from treenail.adapters.api.karpenter.v1beta1_node_pool import BetaNodePoolModel
 from treenail.adapters.api.kwok.v1alpha1_node_class import KWOKNodeClassModel, kwok_node_class
 from treenail.adapters.api.reading import Reading, Translation
+from treenail.adapters.api.snapshot.account_model import (
+    AccountModel,
+    ClusterSnapshotModel,
+    account,
+    cluster_snapshot,
+)
 
 M = TypeVar("M", bound=models.Model)
 
@@ -132,6 +138,8 @@ _ALL: Final[tuple[ApiKind[Any], ...]] = (
     ApiKind("resource.k8s.io/v1", "ResourceClaim", ResourceClaimModel, resource_claim, namespaced=True),
     ApiKind("storage.k8s.io/v1", "StorageClass", StorageClassModel, storage_class),
     ApiKind("storage.k8s.io/v1", "CSINode", CSINodeModel, csi_node),
+    ApiKind("treenail.sh/v1alpha1", "Account", AccountModel, account),
+    ApiKind("treenail.sh/v1alpha1", "ClusterSnapshot", ClusterSnapshotModel, cluster_snapshot),
 )
 # What makes pods is watched for how many it wants: of that, less is read than of a manifest.
 WATCHED_WORKLOADS: Final[tuple[ApiKind[Any], ...]] = (
@@ -149,7 +157,8 @@ for _kind in (*_ALL, *WATCHED_WORKLOADS, *TEMPLATED_WORKLOADS):
     models.prepare(_kind.model)
 # Kubernetes' own kinds, by group, that are common in manifests and are not about pods or nodes.
 _PASSED_OVER: Final[Mapping[str, frozenset[str]]] = {
-    "": frozenset({"Endpoints", "Event", "Secret", "Service", "ServiceAccount"}),
+    "": frozenset({"Endpoints", "Event", "LimitRange", "ResourceQuota"})
+    | frozenset({"Secret", "Service", "ServiceAccount"}),
     "admissionregistration.k8s.io": frozenset(
         {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
         | {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
@@ -189,7 +198,7 @@ def foreign(api_version: str, name: str) -> bool:
     """
     group, _, version = api_version.rpartition("/")
     ours = "." not in group or group.endswith(
-        (".k8s.io", "autoscaling.x-k8s.io", "karpenter.sh", "karpenter.k8s.aws")
+        (".k8s.io", "autoscaling.x-k8s.io", "karpenter.sh", "karpenter.k8s.aws", "treenail.sh")
     )
     return bool(name and version) and not ours and all(name != kind.name for kind in _ALL)
 

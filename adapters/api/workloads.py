@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
+from treenail.adapters.api.account import Account, ClusterSnapshot
 from treenail.domain.cluster import workloads
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.model.capacity_buffers import CapacityBuffer
@@ -183,5 +184,5 @@ ApiObject: TypeAlias = (
     "NodePool | NodeClass | NodeOverlay | NodeClaim | Node | Pod | DaemonSet | Workload | Job | CronJob"
     " | PodDisruptionBudget | PriorityClass | Namespace"
     " | PersistentVolume | PersistentVolumeClaim | StorageClass | CSINode | ConfigMap | workloads.Workload"
-    " | CapacityBuffer | StoredPodTemplate | ResourceClaim"
+    " | CapacityBuffer | StoredPodTemplate | ResourceClaim | Account | ClusterSnapshot"
 )

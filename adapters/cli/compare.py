@@ -13,6 +13,7 @@ from treenail.adapters.cli.node_overhead_cost import NodeOverheadCost
 from treenail.adapters.cli.output_format import Output, OutputFormat, console_on, warn, write_json
 from treenail.adapters.cli.price_overrides import PriceOverridesFile
 from treenail.adapters.cli.problems import BadInputError
+from treenail.adapters.cli.region_option import Region
 from treenail.adapters.cli.rehearsal_options import (
     At,
     Duration,
@@ -51,6 +52,7 @@ def compare(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     provision_for: ProvisionForOption = None,
     pod_writes: PodWrites = None,
     seed: Seed = 0,
+    region: Region = "",
     seeds: Annotated[int, typer.Option(help="With how many seeds, from --seed on.")] = 1,
     price_overrides_file: PriceOverridesFile = None,
     node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
@@ -74,6 +76,7 @@ def compare(  # noqa: PLR0913, PLR0917 (each is an option of the command)
         pod_writes=pod_writes,
         price_overrides_file=price_overrides_file,
         node_overhead_cost=node_overhead_cost,
+        region=region,
         others=tuple(others or ()),
         other_settings=tuple(with_setting or ()),
     )

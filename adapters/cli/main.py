@@ -22,6 +22,7 @@ COMMANDS: Final = (
     "compare",
     "sweep",
     "plan",
+    "snapshot",
     "catalogue",
     "convert",
     "explain",

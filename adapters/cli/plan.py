@@ -18,9 +18,9 @@ from treenail.adapters.cli.output_format import Output, OutputFormat, warn, writ
 from treenail.adapters.cli.plan_report import as_json, write_report
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
+from treenail.adapters.cli.region_option import not_read
 from treenail.adapters.cli.told_settings import told_by
-from treenail.adapters.ec2.capacity import NodeSizing
-from treenail.adapters.embed.consolidation_preview import ConsolidationPreview, preview
+from treenail.adapters.embed.consolidation_preview import preview
 from treenail.adapters.embed.manifest_cluster import ManifestCluster
 from treenail.adapters.embed.previewed_cluster import PreviewRules
 from treenail.adapters.embed.regional_catalogues import ClusterMarket, RegionalCatalogues
@@ -95,7 +95,6 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     as_of: _AsOf = None,
 ) -> None:
     """Show which nodes would be given up or replaced, what that saves, and what blocks the others."""
-    now = as_of or datetime.now(UTC)
     prices = own_prices(price_overrides_file)
     rules = PreviewRules(
         packing=PackingSettings(node_overhead_cost=node_overhead_cost),
@@ -106,47 +105,43 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     if file and context is not None:
         raise BadInputError("--context names a cluster, --file stands in place of one: give one of the two")
     if file:
-        model, sizes, warnings = _of_files(file, now)
+        model, catalogues, now, warnings = _of_files(file, as_of, prices)
     else:
-        model, sizes, warnings = _of_cluster(kubeconfig, context, overlays=node_overlays)
-    made = _planned(model, rules, prices, sizes, now, warnings)
+        now = as_of or datetime.now(UTC)
+        model, catalogues, warnings = _of_cluster(kubeconfig, context, prices, overlays=node_overlays)
+    made = preview(model, catalogues, rules, now)
+    warn((*warnings, *filter(None, (catalogues.warning,)), *made.warnings))
     if output is OutputFormat.JSON:
         write_json(as_json(made))
     else:
         write_report(made, sys.stdout, whole=whole)
 
 
-def _planned(
-    model: ClusterModel,
-    rules: PreviewRules,
-    prices: PriceOverrides,
-    sizes: NodeSizing,
-    now: datetime,
-    warnings: Sequence[str],
-) -> ConsolidationPreview:
-    catalogues = RegionalCatalogues(ClusterMarket.of(model.objects.views()), prices=prices, sizes=sizes)
-    made = preview(model, catalogues, rules, now)
-    warn((*warnings, *filter(None, (catalogues.warning,)), *made.warnings))
-    return made
-
-
-def _of_files(files: Sequence[str], now: datetime) -> tuple[ClusterModel, NodeSizing, tuple[str, ...]]:
+def _of_files(
+    files: Sequence[str], as_of: datetime | None, prices: PriceOverrides
+) -> tuple[ClusterModel, RegionalCatalogues, datetime, tuple[str, ...]]:
+    """Return the cluster of files and its catalogues, at a time: of a snapshot, when it was taken."""
     manifests = manifests_of(files)
     decoded = decode_all(manifests)
     told = told_by(decoded, manifests)
+    taken = next((one.taken_at for one in decoded.snapshots), None)
+    now = as_of or taken or datetime.now(UTC)
     cluster = ManifestCluster(decoded, now, workloads=False)
     model = ClusterModel(promise_lasts=_PROMISE_LASTS)
     model.learn(Resynced(revision=1, objects=cluster.objects()), now)
-    return model, sizes_of(told), (*cluster.warnings, *told.warnings)
+    market = ClusterMarket.of(model.objects.views(), next(iter(decoded.accounts), None))
+    catalogues = RegionalCatalogues(market, prices=prices, sizes=sizes_of(told))
+    return model, catalogues, now, (*cluster.warnings, *told.warnings, *not_read(decoded))
 
 
 def _of_cluster(
-    kubeconfig: Path | None, context: str | None, *, overlays: bool
-) -> tuple[ClusterModel, NodeSizing, tuple[str, ...]]:
+    kubeconfig: Path | None, context: str | None, prices: PriceOverrides, *, overlays: bool
+) -> tuple[ClusterModel, RegionalCatalogues, tuple[str, ...]]:
     # The library for it takes a third of a second to import.
     from treenail.adapters.cli.live_cluster import LiveCluster  # noqa: PLC0415
 
     with LiveCluster.open(kubeconfig, context) as cluster:
         look = cluster.look(overlays=overlays)
     aside = (f"{one.about}: is not understood: {one.problem}" for one in look.set_aside)
-    return look.model, NodeSizing(), tuple(aside)
+    catalogues = RegionalCatalogues(ClusterMarket.of(look.model.objects.views()), prices=prices)
+    return look.model, catalogues, tuple(aside)

@@ -88,6 +88,7 @@ class RehearsalOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
     pod_writes: float | None = None
     price_overrides_file: Path | None = None
     node_overhead_cost: float = NODE_OVERHEAD_COST
+    region: str = ""
     others: tuple[str, ...] = ()
     other_settings: tuple[str, ...] = ()
 
@@ -127,6 +128,7 @@ class RehearsalOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
             pod_writes=self.pod_writes,
             node_overhead_cost=self.node_overhead_cost,
             prices=own_prices(self.price_overrides_file),
+            region=self.region,
             skips=skips,
         )
         if not self.two_sides:
@@ -159,6 +161,8 @@ class RehearsalOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
             yield from ("--price-overrides-file", f"{self.price_overrides_file}")
         if self.node_overhead_cost != NODE_OVERHEAD_COST:
             yield from ("--node-overhead-cost", f"{self.node_overhead_cost!r}")
+        if self.region:
+            yield from ("--region", self.region)
 
 
 def actions_written(at: Sequence[str] | None) -> tuple[tuple[str, str], ...]:

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from treenail.adapters.api.manifests import Manifest, decode_all, read_manifests
+from treenail.adapters.api.manifests import Decoded, Manifest, decode_all, read_manifests
 from treenail.adapters.cli.output_format import warn
 from treenail.adapters.cli.problems import BadInputError
+from treenail.adapters.cli.region_option import home_meant, not_read
 from treenail.adapters.cli.told_settings import told_by
 from treenail.adapters.controller.system_settings import system_settings
-from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.embed.actions import Action, parse_action
+from treenail.adapters.embed.adoption import last_seen, lived, settle
+from treenail.adapters.embed.home import Home
 from treenail.adapters.embed.node_class_problems import check_node_classes
 from treenail.adapters.embed.told_settings import sizes_of
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterSettings
@@ -35,6 +37,7 @@ _LOOK_EVERY: Final = 10.0
 class RehearsalRun:
     """What is rehearsed, for so many `seconds`. `said` are settings by variable; fields below come first.
 
+    `region` is where it is, by default as the manifests say.
     With `skips`, an action that cannot be done is told of in the timeline, and the rehearsal goes on.
     """
 
@@ -50,6 +53,7 @@ class RehearsalRun:
     node_overhead_cost: float = NODE_OVERHEAD_COST
     prices: PriceOverrides = NO_OVERRIDES
     skips: bool = False
+    region: str = ""
 
 
 def check(run: RehearsalRun) -> None:
@@ -61,11 +65,12 @@ def check(run: RehearsalRun) -> None:
     """
     decoded = decode_all(run.manifests)
     told = told_by(decoded, run.manifests, run.said)
-    with Rehearsal(seed=run.seed, conditions=_conditions(run, told)) as rehearsal:
+    home = home_meant(decoded, run.region)
+    with Rehearsal(seed=run.seed, conditions=_conditions(run, told, decoded, home)) as rehearsal:
         check_node_classes(
             decoded, run.manifests, lambda p, c: rehearsal.ec2.instance_types(c, p.kubelet or c.kubelet)
         )
-    warn((*decoded.warnings, *told.warnings))
+    warn((*decoded.warnings, *told.warnings, *home.warnings, *not_read(decoded)))
 
 
 @contextmanager
@@ -77,8 +82,9 @@ def rehearsed(run: RehearsalRun, progress: Callable[[float], None] = lambda _: N
     """
     decoded = decode_all(run.manifests)
     told = told_by(decoded, run.manifests, run.said)
-    with Rehearsal(seed=run.seed, conditions=_conditions(run, told)) as rehearsal:
-        rehearsal.cluster.apply(*decoded.objects())
+    home = home_meant(decoded, run.region)
+    with Rehearsal(seed=run.seed, conditions=_conditions(run, told, decoded, home)) as rehearsal:
+        _settle(rehearsal, decoded)
         for action in run.actions:
             _advance(rehearsal, action.at, progress)
             try:
@@ -92,7 +98,14 @@ def rehearsed(run: RehearsalRun, progress: Callable[[float], None] = lambda _: N
         yield rehearsal
 
 
-def _conditions(run: RehearsalRun, told: Settings) -> Conditions:
+def _settle(rehearsal: Rehearsal, decoded: Decoded) -> None:
+    try:
+        settle(rehearsal.cluster, rehearsal.ec2, decoded)
+    except PortError as error:
+        raise BadInputError(f"the API server would refuse this: {error}") from None
+
+
+def _conditions(run: RehearsalRun, told: Settings, decoded: Decoded, home: Home) -> Conditions:
     system = system_settings(told)
     if run.node_overhead_cost != NODE_OVERHEAD_COST:
         packing = replace(system.packing, node_overhead_cost=run.node_overhead_cost)
@@ -104,13 +117,17 @@ def _conditions(run: RehearsalRun, told: Settings) -> Conditions:
             repair=EC2_POLICIES if run.node_repair else system.repair,
         ),
         cluster=ClusterSettings(
-            system_daemons=EKS_DAEMONS,
+            # A cluster that was written down has its own.
+            system_daemons=() if any(map(lived, decoded.nodes)) else EKS_DAEMONS,
             pod_writes=run.pod_writes,
             tells_workloads=(run.provision_for or told.provision_for) is ProvisionFor.WISHES,
             tells_buffers=told.feature_gates["CapacityBuffer"],
         ),
-        catalogue=Catalogue.shipped(settings=sizes_of(told)),
+        catalogue=home.catalogue(sizes_of(told)),
         prices=run.prices,
+        zones=home.zones,
+        account=home.account,
+        start=last_seen(decoded),
     )
 
 

@@ -13,6 +13,7 @@ from treenail.adapters.cli.otlp import OtlpUrl, checked, send_spans
 from treenail.adapters.cli.output_format import Output, OutputFormat, write_json
 from treenail.adapters.cli.price_overrides import PriceOverridesFile
 from treenail.adapters.cli.progress import Waiting
+from treenail.adapters.cli.region_option import Region
 from treenail.adapters.cli.rehearsal_options import (
     At,
     Duration,
@@ -43,6 +44,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     provision_for: ProvisionForOption = None,
     pod_writes: PodWrites = None,
     seed: Seed = 0,
+    region: Region = "",
     price_overrides_file: PriceOverridesFile = None,
     node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
     setting: SettingsSaid = None,
@@ -70,6 +72,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
         pod_writes=pod_writes,
         price_overrides_file=price_overrides_file,
         node_overhead_cost=node_overhead_cost,
+        region=region,
     )
     [run] = (replace(one, seed=seed) for one in options.runs(skips=False))
     check(run)

@@ -16,6 +16,7 @@ from treenail.adapters.cli.output_format import Output, OutputFormat, warn, writ
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.progress import Waiting
+from treenail.adapters.cli.region_option import Region, home_meant, not_read
 from treenail.adapters.cli.report_file import ReportFile, names_of, writable, write_page
 from treenail.adapters.cli.simulation_report import as_json, write_report
 from treenail.adapters.cli.told_settings import told_by
@@ -77,6 +78,7 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     min_values_policy: _MinValues = MinValuesPolicy.STRICT,
     node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
     seed: Annotated[int, typer.Option(help="The seed of the fake EC2's spot prices.")] = 0,
+    region: Region = "",
     price_overrides_file: PriceOverridesFile = None,
 ) -> None:
     """Show which nodes would be bought, which pods would go where, and why others would not."""
@@ -87,8 +89,9 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     prices = own_prices(price_overrides_file)
     decoded = decode_all(manifests, node_classes_optional=instance_types is not None)
     told = told_by(decoded, manifests)
+    home = home_meant(decoded, region)
     catalogues: Catalogues = (
-        ShippedCatalogues(seed=seed, prices=prices, sizes=sizes_of(told))
+        ShippedCatalogues(seed=seed, home=home, prices=prices, sizes=sizes_of(told))
         if instance_types is None
         else FixedCatalogue(prices.applied(read_catalogue(instance_types)))
     )
@@ -103,7 +106,9 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
         manifests, catalogues, settings, repeat, optional=instance_types is not None
     )
     simulation.advise()
-    warn((*simulation.warnings, *told.warnings, *simulation.plan.problems))
+    warn(
+        (*simulation.warnings, *told.warnings, *home.warnings, *not_read(decoded), *simulation.plan.problems)
+    )
     if report is not None:
         write_page(report, tell_simulation(simulation, f"Simulation of {names_of(file)}"))
     if output is OutputFormat.JSON:

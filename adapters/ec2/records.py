@@ -12,6 +12,7 @@ import msgspec
 _DATA: Final = files("treenail.adapters.ec2") / "data"
 TYPES_FILE: Final = "instance-types.json"
 PRICES_FILE: Final = "prices.json"
+OFFERINGS_FILE: Final = "offerings.json"
 VOLUME_PRICES_FILE: Final = "volume-prices.json"
 # hpc* is for tightly coupled clusters: their interfaces are made for EFA, the bandwidth to EBS is that of a
 # small instance, one zone sells them, and all sizes of a family cost the same. f* has FPGAs, vt* chips for
@@ -142,6 +143,21 @@ class RegionRecord(msgspec.Struct, frozen=True):
         }
 
 
+class _Offered(msgspec.Struct, frozen=True):
+    """Which types a region sells: names parted by spaces, by the last letters of the zones that do."""
+
+    zones: dict[str, str]
+    sold: dict[str, str]
+
+    def record(self, region: str) -> RegionRecord:
+        found = (
+            Sale(name, tuple(f"{region}{letter}" for letter in letters), None)
+            for letters, names in self.sold.items()
+            for name in names.split()
+        )
+        return RegionRecord(region, self.zones, tuple(sorted(found, key=lambda sale: sale.instance_type)))
+
+
 class VolumePrices(msgspec.Struct, frozen=True):
     """What volumes of a type cost a month in US dollars: each GiB, and what they are given beyond."""
 
@@ -154,6 +170,7 @@ class VolumePrices(msgspec.Struct, frozen=True):
 _TYPES: Final = msgspec.json.Decoder(tuple[TypeRecord, ...])
 _REGION: Final = msgspec.json.Decoder(RegionRecord)
 _PRICES: Final = msgspec.json.Decoder(dict[str, dict[str, float]])
+_OFFERINGS: Final = msgspec.json.Decoder(dict[str, _Offered])
 _VOLUME_PRICES: Final = msgspec.json.Decoder(dict[str, VolumePrices])
 
 
@@ -181,7 +198,7 @@ def shipped_region(region: str) -> RegionRecord:
 @cache
 def shipped_regions() -> tuple[str, ...]:
     """Return the regions whose offerings and prices are shipped, sorted."""
-    others = (TYPES_FILE, PRICES_FILE, VOLUME_PRICES_FILE)
+    others = (TYPES_FILE, PRICES_FILE, OFFERINGS_FILE, VOLUME_PRICES_FILE)
     names = (file.name for file in _DATA.iterdir() if file.name not in others)
     return tuple(sorted(name.removesuffix(".json") for name in names if name.endswith(".json")))
 
@@ -190,6 +207,13 @@ def shipped_regions() -> tuple[str, ...]:
 def shipped_price_lists() -> dict[str, dict[str, float]]:
     """Return the on-demand prices per hour of regions that nothing else is shipped of, by region and type."""
     return _PRICES.decode((_DATA / PRICES_FILE).read_bytes())
+
+
+@cache
+def shipped_offerings() -> dict[str, RegionRecord]:
+    """Return what regions sell whose prices are not shipped, without any prices, by region."""
+    offered = _OFFERINGS.decode((_DATA / OFFERINGS_FILE).read_bytes())
+    return {region: one.record(region) for region, one in offered.items() if region not in shipped_regions()}
 
 
 @cache

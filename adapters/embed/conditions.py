@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from treenail.actors.system import SystemSettings
+from treenail.adapters.api.account import Account
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.catalogue import Catalogue
@@ -27,6 +29,8 @@ class Conditions:
     those that the rehearsal keeps; `observer` is told what the system's observer is. `cloud` makes the cloud
     that is called in place of the fake EC2, once, when all else is there. Machines of such a cloud join with
     `rehearsal.cluster.join`; history, cost and faults of EC2 are those of the fake.
+    It begins at `start`, in the `zones` of the catalogue (by
+    default its first three), and with what an `account` has.
     """
 
     system: SystemSettings = field(default_factory=lambda: SystemSettings(cluster_name="demo"))
@@ -41,3 +45,6 @@ class Conditions:
     cloud: Callable[[Rehearsal], Cloud] | None = None
     telemetry: Telemetry | None = None
     observer: Ref[object] | None = None
+    zones: tuple[str, ...] | None = None
+    account: Account | None = None
+    start: datetime | None = None

@@ -17,8 +17,8 @@ from treenail.domain.telemetry.tracing import Span
 class NodeRecord:
     """A node's life. Times are seconds since the start; `name` is the claim's until the node has joined.
 
-    `launched_at` is when CreateFleet was sent, `terminated_at` when the instance was terminated (None:
-    it lives); `cause` is why. `price` is in $ per hour.
+    `launched_at` is when CreateFleet was sent (0 where that was before the start), `terminated_at` when the
+    instance was terminated (None: it lives); `cause` is why. `price` is in $ per hour.
     """
 
     name: str
@@ -74,7 +74,7 @@ def _record(one: InstanceRecord, known: Known, sent: Mapping[str, datetime], sta
         capacity_type=instance.capacity_type,
         node_pool=tags.get(labels.NODEPOOL) or tags.get(labels.PROVISIONER, ""),
         price=instance.price,
-        launched_at=(asked - start).total_seconds(),
+        launched_at=max(0.0, (asked - start).total_seconds()),
         terminated_at=None if gone is None else (gone - start).total_seconds(),
         cause=cause if gone is not None else None,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -151,15 +152,24 @@ class ManifestCluster:
         return [self._pending(p) if not p.node_name else p for p in self._decoded.pods]
 
     def _pods_of_workloads(self) -> list[Pod]:
+        """Return the pods that workloads want beside those that are written, and owned by them."""
         decoded = self._decoded
         pods: list[Pod] = []
-        alike: list[Deployment | ReplicaSet] = [*decoded.deployments, *decoded.replica_sets]
+        owned = Counter(owner.uid for pod in decoded.pods if pod.active for owner in pod.owners)
+        # What a Deployment wants is what its ReplicaSets want, where these are written too.
+        managed = {owner.uid for one in decoded.replica_sets for owner in one.owners if one.uid}
+        deployments = [one for one in decoded.deployments if not one.uid or one.uid not in managed]
+        alike: list[Deployment | ReplicaSet] = [*deployments, *decoded.replica_sets]
         for workload in alike:
-            pods += (self._replica(workload, n, workload.template) for n in range(workload.replicas))
+            missing = range(owned[workload.uid] if workload.uid else 0, workload.replicas)
+            pods += (self._replica(workload, n, workload.template) for n in missing)
+        there = {pod.key for pod in decoded.pods if pod.owners}
         for one in decoded.stateful_sets:
-            pods += (self._replica(one, n, one.template_of(n)) for n in range(one.replicas))
+            absent = (n for n in range(one.replicas) if f"{one.namespace}/{one.name}-{n}" not in there)
+            pods += (self._replica(one, n, one.template_of(n)) for n in absent)
         for job in decoded.jobs:
-            pods += (self._replica(job, n, job.template) for n in range(job.wanted))
+            missing = range(owned[job.uid] if job.uid else 0, job.wanted)
+            pods += (self._replica(job, n, job.template) for n in missing)
         return pods
 
     def _replica(self, of: Workload | Job, number: int, template: PodTemplate) -> Pod:

@@ -6,24 +6,19 @@ cluster say. A type and zone of which no claim tells has no spot price, and is n
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
+from treenail.adapters.api.account import Account
 from treenail.adapters.ec2.capacity import NodeSizing
 from treenail.adapters.ec2.catalogue import Catalogue
-from treenail.adapters.ec2.records import (
-    RegionRecord,
-    Sale,
-    shipped_price_lists,
-    shipped_region,
-    shipped_regions,
-    shipped_types,
-)
+from treenail.adapters.ec2.records import shipped_regions, shipped_types
 from treenail.adapters.ec2.volume_costs import volume_cost
+from treenail.adapters.embed.home import REGION_OF_ZONE
+from treenail.adapters.embed.regional_sales import USUAL_REGION, sales_in
 from treenail.adapters.kwok.generic_types import generic_types
 from treenail.domain.model import labels
 from treenail.domain.model.claim_prices import price_of
@@ -34,8 +29,6 @@ from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 
-_USUAL_REGION: Final = "us-east-1"
-_REGION_OF_ZONE: Final = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d)[a-z]")
 _SIZES: Final = NodeSizing()
 
 
@@ -51,17 +44,21 @@ class ClusterMarket:
     elsewhere: tuple[str, ...] = ()
     on_demand_prices: Mapping[str, float] = field(default_factory=dict)
     spot_prices: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    account: Account | None = None
 
     @classmethod
-    def of(cls, views: Iterable[NodeView]) -> ClusterMarket:
-        """Read the labels and prices of nodes; of several prices of one offering the latest node's counts."""
-        zones, elsewhere = set[str](), set[str]()
+    def of(cls, views: Iterable[NodeView], account: Account | None = None) -> ClusterMarket:
+        """Read the labels and prices of nodes; of several prices of one offering the latest node's counts.
+
+        An `account` says where there are subnets, and what is bought costs as it says.
+        """
+        zones, elsewhere = set(account.zones) if account is not None else set[str](), set[str]()
         regions: Counter[str] = Counter()
         on_demand: dict[str, float] = {}
         spot: dict[tuple[str, str], float] = {}
         for view in sorted(views, key=_oldest_first):
             zone, claim = view.labels.get(labels.ZONE, ""), view.claim
-            found = _REGION_OF_ZONE.fullmatch(zone)
+            found = REGION_OF_ZONE.fullmatch(zone)
             if found is None:
                 elsewhere |= {zone} - {""}
                 continue
@@ -74,12 +71,17 @@ class ClusterMarket:
             elif price is not None and way == labels.ON_DEMAND:
                 on_demand[name] = price
         region = min(regions, key=lambda name: (-regions[name], name), default="")
+        if account is not None:
+            region = account.region or region
+            on_demand |= account.on_demand_prices
+            spot |= account.spot_prices
         return cls(
             region=region,
             zones=tuple(sorted(zones)),
             elsewhere=tuple(sorted(elsewhere)),
             on_demand_prices=on_demand,
             spot_prices=spot,
+            account=account,
         )
 
 
@@ -98,30 +100,17 @@ class RegionalCatalogues:
     ) -> None:
         self._market = market
         self._prices = prices
-        self._region = market.region or _USUAL_REGION
+        self._region = market.region or USUAL_REGION
         self._made: dict[tuple[NodeClassRef, Kubelet], tuple[InstanceType, ...]] = {}
         self.warning = ""
-        if self._region in shipped_regions():
+        if self._region in shipped_regions() and (
+            market.account is None or not market.account.on_demand_prices
+        ):
             self._catalogue = Catalogue.shipped(self._region, sizes)
         else:
-            self._catalogue = Catalogue(shipped_types(), self._record(), sizes)
-
-    def _record(self) -> RegionRecord:
-        """Return what a region sells of which only prices are known: everything in each of its zones."""
-        known = shipped_price_lists().get(self._region)
-        if known is None:
-            self.warning = (
-                f"no prices of {self._region} are known: those of {_USUAL_REGION} are used, "
-                "but for types whose price a NodeClaim or --price-overrides-file says"
-            )
-            known = {
-                sale.instance_type: sale.on_demand_price
-                for sale in shipped_region(_USUAL_REGION).sales
-                if sale.on_demand_price is not None
-            }
-        prices = {**known, **self._market.on_demand_prices}
-        sales = tuple(Sale(name, self._market.zones, price) for name, price in sorted(prices.items()))
-        return RegionRecord(self._region, {}, sales)
+            sales = sales_in(self._region, market.zones, market.on_demand_prices)
+            self.warning = sales.warning
+            self._catalogue = Catalogue(shipped_types(), sales.record, sizes)
 
     def types_for(self, pool: NodePool, node_class: NodeClass | None) -> tuple[InstanceType, ...]:
         """Return the types that the pool's node class could launch.

@@ -58,7 +58,8 @@ class Rehearsal:
 
     def __init__(self, *, seed: int = 0, conditions: Conditions | None = None) -> None:
         self.conditions = conditions or Conditions()
-        self.world = World(seed)
+        start = self.conditions.start
+        self.world = World(seed) if start is None else World(seed, start=start)
         self.telemetry = RecordingTelemetry()
         self.timeline = Timeline(self.world.monotonic)
         self.queue = FakeQueue(agenda=self.world, dice=self._fork())
@@ -74,6 +75,8 @@ class Rehearsal:
             queue=self.queue,
             settings=self.conditions.ec2,
             faults=self.conditions.ec2_faults,
+            zones=self.conditions.zones,
+            account=self.conditions.account,
         )
         self.zonal_shifts = FakeZonalShifts(self.world)
         self.machines = NodeMachines(self.cluster, self.ec2)

@@ -12,8 +12,8 @@ from typing import Final, Protocol
 from treenail.actors.runtime.world import World
 from treenail.adapters.api.manifests import Decoded, Manifest
 from treenail.adapters.ec2.capacity import NodeSizing
-from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.ec2.volume_costs import volume_cost, written_volume_cost
+from treenail.adapters.embed.home import USUAL_HOME, Home
 from treenail.adapters.embed.manifest_cluster import ManifestCluster
 from treenail.adapters.embed.node_class_problems import problem_of
 from treenail.adapters.embed.priced_catalogue import PricedCatalogue
@@ -71,19 +71,31 @@ class FixedCatalogue:
 
 
 class ShippedCatalogues:
-    """The types of EC2, sized by `sizes`, at the prices of the fake of that seed, less what `prices` say.
+    """The types that EC2 sells at `home`, sized by `sizes`, at prices of the fake of that seed and `prices`.
 
     A pool of a KWOKNodeClass has those that are offered where KWOK plays the nodes.
     """
 
     def __init__(
-        self, *, seed: int, prices: PriceOverrides = NO_OVERRIDES, sizes: NodeSizing = _SIZES
+        self,
+        *,
+        seed: int,
+        home: Home = USUAL_HOME,
+        prices: PriceOverrides = NO_OVERRIDES,
+        sizes: NodeSizing = _SIZES,
     ) -> None:
         world = World(seed)
         dice = random.Random(seed)  # noqa: S311
         queue = FakeQueue(agenda=world, dice=dice)
-        catalogue = PricedCatalogue(Catalogue.shipped(settings=sizes), prices)
-        self._ec2 = FakeEC2(agenda=world, dice=dice, catalogue=catalogue, cluster_name=_CLUSTER, queue=queue)
+        self._ec2 = FakeEC2(
+            agenda=world,
+            dice=dice,
+            catalogue=PricedCatalogue(home.catalogue(sizes), prices),
+            cluster_name=_CLUSTER,
+            queue=queue,
+            zones=home.zones,
+            account=home.account,
+        )
         self._prices = prices
 
     def types_for(self, pool: NodePool, node_class: NodeClass | None) -> tuple[InstanceType, ...]:

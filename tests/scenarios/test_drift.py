@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from tests.scenarios.watching import expect_whole_traces, pods_by_node, told
+from treenail.adapters.api.account import SecurityGroup
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.adapters.fake.ec2.network import SecurityGroup
 from treenail.domain.model.nodes import DRIFTED, condition_of
 from treenail.domain.model.patches import ClaimPatch
 from treenail.domain.model.template_hash import NODEPOOL_HASH

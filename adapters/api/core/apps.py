@@ -61,10 +61,17 @@ class ReplicaSetModel(CoreObject, kw_only=True):
     spec: ReplicatedSpecModel
 
 
+class StatefulSetStatusModel(Model):
+    """What the controller says of a StatefulSet."""
+
+    update_revision: str = ""
+
+
 class StatefulSetModel(CoreObject, kw_only=True):
     """apps/v1 StatefulSet."""
 
     spec: StatefulSetSpecModel
+    status: StatefulSetStatusModel = field(default_factory=StatefulSetStatusModel)
 
 
 class DaemonSetModel(CoreObject, kw_only=True):
@@ -100,6 +107,7 @@ def stateful_set(model: StatefulSetModel, reading: Reading) -> Translation:
         **_replicated(spec, meta, reading),
         volume_claim_templates=tuple(claims),
         parallel=spec.pod_management_policy == "Parallel",
+        revision=model.status.update_revision,
     )
     return Translation(objects=(found,))
 

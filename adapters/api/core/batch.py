@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from msgspec import field
 
 from treenail.adapters.api.core.apps import PodTemplateModel, checked, template_of
+from treenail.adapters.api.core.watched_workloads import WorkloadStatusModel
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.metadata import CoreObject, TemplateMetadata
 from treenail.adapters.api.model import Model
@@ -31,10 +32,19 @@ class JobSpecModel(Model, kw_only=True):
     template: PodTemplateModel
 
 
+class JobStatusModel(WorkloadStatusModel, kw_only=True):
+    """How many of its pods ended. `completed_indexes` are as in "1,3-5"."""
+
+    succeeded: int = 0
+    failed: int = 0
+    completed_indexes: str = ""
+
+
 class JobModel(CoreObject, kw_only=True):
     """batch/v1 Job."""
 
     spec: JobSpecModel
+    status: JobStatusModel = field(default_factory=JobStatusModel)
 
 
 class JobTemplateModel(Model, kw_only=True):
@@ -66,8 +76,29 @@ def job(model: JobModel, reading: Reading) -> Translation:
     """Return the Job; FieldError says what is wrong with it."""
     meta = checked(model.metadata)
     found = _job(model.spec, "spec", reading)
-    made = replace(found, **meta.labelled, namespace=meta.namespace, owners=meta.owners)
+    status = model.status
+    made = replace(
+        found,
+        **meta.labelled,
+        namespace=meta.namespace,
+        owners=meta.owners,
+        succeeded=_count("status.succeeded", status.succeeded),
+        failed=_count("status.failed", status.failed),
+        done=_indexes(status.completed_indexes),
+        ended="Complete" if status.holds("Complete") else "Failed" if status.holds("Failed") else "",
+    )
     return Translation(objects=(made,))
+
+
+def _indexes(written: str) -> frozenset[int]:
+    """Return the indexes of a text such as "1,3-5"; FieldError where it is none."""
+    found: set[int] = set()
+    for part in written.split(",") if written else ():
+        first, dash, last = part.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise FieldError("status.completedIndexes", f"{written!r} is no list such as 1,3-5")
+        found.update(range(int(first), _count("status.completedIndexes", int(last or first)) + 1))
+    return frozenset(found)
 
 
 def cron_job(model: CronJobModel, reading: Reading) -> Translation:

@@ -23,7 +23,7 @@ Tree: TypeAlias = Mapping[str, Any]
 # apiVersions, the newest first; kind; plural.
 _Kind: TypeAlias = tuple[tuple[str, ...], str, str]
 CRD: Final = "CustomResourceDefinition"
-_OURS: Final[tuple[_Kind, ...]] = (
+OURS: Final[tuple[_Kind, ...]] = (
     (("karpenter.k8s.aws/v1", "karpenter.k8s.aws/v1beta1"), "EC2NodeClass", "ec2nodeclasses"),
     (("karpenter.kwok.sh/v1alpha1",), "KWOKNodeClass", "kwoknodeclasses"),
     (("karpenter.k8s.aws/v1alpha1",), "AWSNodeTemplate", "awsnodetemplates"),
@@ -44,8 +44,8 @@ _KUBERNETES: Final[tuple[_Kind, ...]] = (
     *((("admissionregistration.k8s.io/v1",), kind, f"{kind.lower()}s") for kind in WEBHOOKS),
 )
 GROUPS: Final = frozenset({"karpenter.sh", "karpenter.k8s.aws"})
-_KINDS: Final = frozenset(kind for _, kind, _ in (*_OURS, *_KUBERNETES))
-_DECODED: Final = frozenset(kind for _, kind, _ in _OURS) | {"Node"}
+_KINDS: Final = frozenset(kind for _, kind, _ in (*OURS, *_KUBERNETES))
+_DECODED: Final = frozenset(kind for _, kind, _ in OURS) | {"Node"}
 # Of these only some are looked at, and a cluster has thousands of others.
 _SELECTED: Final = {"ConfigMap": f"metadata.name={GLOBAL_SETTINGS}"}
 
@@ -98,7 +98,7 @@ def of_cluster(kubeconfig: Path | None, context: str | None, *, tell: bool = Tru
         try:
             unreadable: dict[str, str] = {}
             # Those that any API server has come first: where they cannot be read, nothing can.
-            items = [*_all(connection, _KUBERNETES), *_all(connection, _OURS, unreadable)]
+            items = [*_all(connection, _KUBERNETES), *_all(connection, OURS, unreadable)]
         finally:
             connection.close()
     except (NotConnectedError, PortError) as error:

@@ -63,6 +63,20 @@ class Admission:
             case _:
                 return thing
 
+    def restored(self, thing: T) -> T:
+        """Return `thing`, which was admitted before: the class of a pod need not be there.
+
+        What it means the pod says itself.
+
+        Raises:
+            InvalidError: it could not have been.
+        """
+        match thing:
+            case Pod():
+                return replace(thing, spec=self._priorities.with_room(thing.spec).of_pod(thing.labels))
+            case _:
+                return self.admit(thing, None)
+
     def _impossible_pod(self, pod: Pod) -> str:
         if not pod.node_name:
             return "" if pod.phase is not Phase.RUNNING else "status.phase: it runs, but on no node"

@@ -49,6 +49,16 @@ class ApiServer:
         mended = self._store.mend(address_of(thing)) is not None
         return known if changed == known and not mended else self._store.put(changed)  # type: ignore[return-value]
 
+    def restore(self, thing: T) -> T:
+        """Keep an object as it was in another cluster, or before: that it may be there is not checked anew.
+
+        Raises:
+            AlreadyExistsError: its name is taken.
+            InvalidError: it brings a uid that is taken.
+        """
+        since = thing.created_at if isinstance(thing, Pod | Node | NodeClaim) else None
+        return self._store.add(self._admission.restored(thing), since=since)
+
     def create(self, thing: T) -> T:
         """Create an object.
 

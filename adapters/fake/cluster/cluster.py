@@ -19,7 +19,7 @@ from treenail.adapters.fake.cluster.event_log import EventLog, EventRecord
 from treenail.adapters.fake.cluster.kubelets import Kubelets, Machine
 from treenail.adapters.fake.cluster.leases import FakeLease, Leases
 from treenail.adapters.fake.cluster.node_controller import NodeController
-from treenail.adapters.fake.cluster.objects import Change, address, address_of, rank
+from treenail.adapters.fake.cluster.objects import Change, address, address_of, owners_of, rank
 from treenail.adapters.fake.cluster.request_faults import RequestFaults
 from treenail.adapters.fake.cluster.settings import ClusterFaults, ClusterSettings
 from treenail.adapters.fake.cluster.store import Store
@@ -103,6 +103,21 @@ class FakeCluster:
         """
         for thing in sorted(objects, key=rank):
             self._server.apply(thing)
+
+    def restore(self, *objects: ApiObject) -> None:
+        """Have objects there as they were in a cluster, with their uids, times, status and nodes.
+
+        An owner that is not among them is taken for there, so that it costs no object anything.
+
+        Raises:
+            AlreadyExistsError: a name is taken.
+            InvalidError: an object has a uid that is taken, or is none that a cluster would have.
+        """
+        own = {thing.uid for thing in objects}
+        owners = (owner.uid for thing in objects for owner in owners_of(thing))
+        self._store.know_outside(uid for uid in owners if uid and uid not in own)
+        for thing in sorted(objects, key=rank):
+            self._server.restore(thing)
 
     def apply_broken(self, kind: Kind, name: str, about: ObjectRef, problem: str) -> None:
         """Put an object there that no client can understand, or break the one of that name for clients.

@@ -97,7 +97,8 @@ class DaemonSetController:
             return
         known = self._daemons.get(thing.uid)
         if known is None or known.written != _template(thing):
-            self._daemons[thing.uid] = _Daemon(thing, suffix(self._dice, 10), self._census)
+            made = _Daemon(thing, suffix(self._dice, 10), self._census, first=known is None)
+            self._daemons[thing.uid] = made
             for account in self._accounts.present():
                 self._queue.add(account.name)
 
@@ -158,6 +159,7 @@ class DaemonSetController:
             if pod.owner is not None and pod.owner.uid == daemon.uid and pod.active:
                 self._pods_of[account.name][daemon.uid] = pod.uid
                 self._node_of[pod.uid] = account.name
+                daemon.take(pod)
                 return pod.uid
         return ""
 
@@ -184,7 +186,7 @@ class DaemonSetController:
             self._store.put(replace(pod, unschedulable_since=self._store.now()))
 
     def _keep(self, daemon: _Daemon, account: NodeAccount, pod: Pod) -> None:
-        if pod.terminal or pod.labels.get(_REVISION) != daemon.revision or not daemon.stays_on(account):
+        if pod.terminal or not daemon.made(pod) or not daemon.stays_on(account):
             pods.delete(self._store, pod, pod.spec.grace_seconds)
         elif pod.uid in self._waiting and daemon.comes_to(account) and not daemon.hindrance(account):
             del self._waiting[pod.uid]
@@ -194,12 +196,14 @@ class DaemonSetController:
 class _Daemon:
     """A DaemonSet as its controller sees it."""
 
-    def __init__(self, daemon_set: DaemonSet, revision: str, census: Census) -> None:
+    def __init__(self, daemon_set: DaemonSet, revision: str, census: Census, *, first: bool) -> None:
         self.uid = daemon_set.uid
         self.name = daemon_set.name
         self.namespace = daemon_set.namespace
         self.written = _template(daemon_set)
-        self.revision = revision
+        # Pods that were there before the first template that was seen are taken for made from it.
+        self._first = first
+        self._revisions = {revision: None}
         self.spec = replace(daemon_set.spec, tolerations=(*daemon_set.spec.tolerations, *_GIVEN))
         self._needs = needs_of(self.spec)
         self._not_simulated = not_simulated(self.spec) or ("volumes" if self.spec.volumes else "")
@@ -210,6 +214,15 @@ class _Daemon:
         self._census = census
         # Held on to, so that what it counts goes on being counted.
         self._topology = Topology(NO_NEEDS, census), NO_NEEDS
+
+    def take(self, pod: Pod) -> None:
+        """Take in a pod that was there before."""
+        if self._first:
+            self._revisions[pod.labels.get(_REVISION, "")] = None
+
+    def made(self, pod: Pod) -> bool:
+        """Return whether a pod is of this template."""
+        return pod.labels.get(_REVISION, "") in self._revisions
 
     def comes_to(self, account: NodeAccount) -> bool:
         """Return whether a new pod may come to a node."""

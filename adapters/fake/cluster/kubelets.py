@@ -162,6 +162,8 @@ class Kubelets:
                 self._end_later(pod)
         elif new and pod.phase is Phase.PENDING and (pod.daemon or self._ready(pod.node_name)):
             self._start_later(pod)
+        elif new and pod.phase is Phase.RUNNING:
+            self._succeed_later(pod)
 
     def _ready(self, name: str) -> bool:
         node = self._plane.store.find(("Node", name))
@@ -184,12 +186,15 @@ class Kubelets:
             return
         started = replace(pod, phase=Phase.RUNNING, started_at=self._plane.store.now(), ready=True)
         self._plane.store.put(started)
+        self._succeed_later(started)
+
+    def _succeed_later(self, pod: Pod) -> None:
         if pod.owner is not None and pod.owner.kind == "Job":
             runs_for = parse_duration(pod.annotations.get(RUNS_FOR, ""))
             wait = (
                 draw(self._dice, self._plane.settings.job) if runs_for is None else runs_for.total_seconds()
             )
-            self._plane.later(wait, partial(self._succeed, uid))
+            self._plane.later(wait, partial(self._succeed, pod.uid))
 
     def _succeed(self, uid: str) -> None:
         pod = self._plane.store.by_uid(uid)

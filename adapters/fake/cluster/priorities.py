@@ -38,14 +38,18 @@ class Priorities:
         return known[1]
 
     def _complete(self, pod: Pod) -> PodSpec:
-        spec = pod.spec
+        spec = self.with_room(pod.spec)
         name, priority = self._class_of(pod)
-        requests = spec.requests
-        if PODS not in requests:
-            requests = Resources({**requests, PODS: 1})
-        if (name, priority, requests) == (spec.priority_class, spec.priority, spec.requests):
+        if (name, priority) == (spec.priority_class, spec.priority):
             return spec
-        return replace(spec, priority_class=name, priority=priority, requests=requests)
+        return replace(spec, priority_class=name, priority=priority)
+
+    @staticmethod
+    def with_room(spec: PodSpec) -> PodSpec:
+        """Return a spec that asks for the room of one pod, beside what else it asks for."""
+        if PODS in spec.requests:
+            return spec
+        return replace(spec, requests=Resources({**spec.requests, PODS: 1}))
 
     def _class_of(self, pod: Pod) -> tuple[str, int]:
         classes = {c.name: c for c in self._store.all(PriorityClass)}

@@ -99,8 +99,10 @@ class StatefulSetController:
                 self._store.add(claim)
 
     def _revision(self, of: StatefulSet) -> str:
-        """Return the mark of the present template: another for every template there was."""
+        """Return the mark of the present template: what it says itself, another for every later template."""
         known = self._revisions.get(of.uid)
+        if known is None and of.revision:
+            known = (of, of.revision)
         if known is None or _makes(known[0]) != _makes(of):
             known = (of, suffix(self._dice, 10))
         self._revisions[of.uid] = (of, known[1])

@@ -59,6 +59,8 @@ class Store:
         self._dice = dice
         self._objects: dict[str, dict[str, ApiObject]] = {kind: {} for kind in KINDS}
         self._addresses: dict[str, Address] = {}
+        # Owners that are of no kind kept here, and are there.
+        self._outside: dict[str, None] = {}
         self._foreground: dict[str, None] = {}
         self._listeners: dict[str, list[Listener]] = {kind: [] for kind in KINDS}
         self._untold: deque[Change] = deque()
@@ -99,7 +101,11 @@ class Store:
 
     def knows(self, uid: str) -> bool:
         """Return whether there is an object of this uid, understood or not."""
-        return uid in self._addresses
+        return uid in self._addresses or uid in self._outside
+
+    def know_outside(self, uids: Iterable[str]) -> None:
+        """Take objects of these uids, of which nothing else is known, for there for good."""
+        self._outside.update(dict.fromkeys(uids))
 
     def all(self, of: type[T]) -> tuple[T, ...]:
         """Return all objects of a kind, in the order they were made."""
@@ -119,8 +125,8 @@ class Store:
 
     # --- writing
 
-    def add(self, thing: T) -> T:
-        """Keep a new object, with a uid, a time and a revision of our own.
+    def add(self, thing: T, *, since: datetime | None = None) -> T:
+        """Keep a new object, with a uid, a time (now, or `since`) and a revision of our own.
 
         Raises:
             AlreadyExistsError: its name is taken.
@@ -136,7 +142,7 @@ class Store:
         self.revision += 1
         given: dict[str, Any] = {"uid": uid, "resource_version": self.revision}
         if isinstance(thing, Pod | Node | NodeClaim):
-            given["created_at"] = self._clock.now()
+            given["created_at"] = since or self._clock.now()
         stored = replace(thing, **given)
         self._addresses[uid] = address
         self._objects[address[0]][address[1]] = stored

@@ -10,15 +10,15 @@ from datetime import datetime
 from math import fsum
 from typing import TypeAlias
 
+from treenail.adapters.api.account import Account, Image, SecurityGroup, Subnet
 from treenail.adapters.fake.ec2.capacity import ANY
 from treenail.adapters.fake.ec2.catalogue import Catalogue
+from treenail.adapters.fake.ec2.estate import Estate
 from treenail.adapters.fake.ec2.fleets import Fleets
 from treenail.adapters.fake.ec2.health import Health
-from treenail.adapters.fake.ec2.images import Image
 from treenail.adapters.fake.ec2.latency import latency_of
 from treenail.adapters.fake.ec2.launch_templates import LaunchTemplates
 from treenail.adapters.fake.ec2.machines import EndCause, InstanceRecord, Machine
-from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet
 from treenail.adapters.fake.ec2.node_class_statuses import NodeClassStatuses
 from treenail.adapters.fake.ec2.node_names import node_name_of
 from treenail.adapters.fake.ec2.node_sizes import NodeSizes, Shortfall
@@ -63,9 +63,10 @@ class FakeEC2:
 
     The agenda gives the time and calls back; `dice` decides all that is left to chance. `faults` may be
     set anew at any time, and `outside` causes events from outside the cluster. What happens to instances is
-    told through `queue`, if there is one. Without `subnets`, there is one in each of `zones` (the first three
-    of the catalogue). Without `roles`, IAM has every role it is asked for. Methods that are not of the port
-    never fail by chance, and raise ValueError where they are asked for what cannot happen.
+    told through `queue`, if there is one. `estate` takes in what was there before. Without `subnets`, there
+    is one in each of `zones` (the first three of the catalogue). Without `roles`, IAM has every role it is
+    asked for. An `account` says all three. Methods that are not of the port never fail by chance, and raise
+    ValueError where they are asked for what cannot happen.
     """
 
     def __init__(  # noqa: PLR0913 (what can be set is set by name)
@@ -82,6 +83,7 @@ class FakeEC2:
         subnets: Sequence[Subnet] | None = None,
         security_groups: Sequence[SecurityGroup] | None = None,
         roles: Sequence[str] | None = None,
+        account: Account | None = None,
     ) -> None:
         self.faults = faults or EC2Faults()
         self.settings = settings or EC2Settings()
@@ -94,7 +96,11 @@ class FakeEC2:
             catalogue=catalogue,
             settings=self.settings,
             faults=lambda: self.faults,
-            layout=Layout(zones=zones, subnets=subnets, security_groups=security_groups, roles=roles),
+            layout=(
+                Layout(zones=zones, subnets=subnets, security_groups=security_groups, roles=roles)
+                if account is None
+                else Layout.of(account, zones)
+            ),
             cluster=cluster_name,
         )
         self._machines = self._region.machines
@@ -105,6 +111,9 @@ class FakeEC2:
         self._sizes = NodeSizes()
         self.outside = OutsideEvents(self._region, self._fleets, self._templates, queue)
         self._found_forbidden: Forbidden | None = None
+        self.estate = Estate(self._region)
+        if account is not None:
+            self.estate.furnish(account)
         self.health = Health(self._region, self._admit, cluster=cluster_name)
         self._running: list[OnRunning] = []
         self._gone: list[OnGone] = []

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
+from treenail.adapters.api.account import Subnet
 from treenail.adapters.fake.ec2.allocation import Option, allocate, candidates
 from treenail.adapters.fake.ec2.capacity import Pool
-from treenail.adapters.fake.ec2.network import Subnet
 from treenail.adapters.fake.ec2.region import Region
 from treenail.adapters.fake.ec2.shop import Assortment
 from treenail.adapters.fake.ec2.spells import Spell

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Final
 
+from treenail.adapters.api.account import Image
 from treenail.adapters.fake.ec2.network import digits
 from treenail.adapters.fake.ec2.selectors import means
 from treenail.domain.model.node_classes import AmiFamily, NodeClass, SelectorTerm
@@ -15,26 +15,20 @@ _ARCHITECTURES: Final = ("amd64", "arm64")
 _FAMILIES: Final = {family.value.lower(): family for family in AmiFamily if family is not AmiFamily.CUSTOM}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Image:
-    """A machine image for one architecture ("amd64" or "arm64")."""
-
-    id: str
-    arch: str
-    name: str = ""
-    owner: str = "self"
-    tags: Mapping[str, str] | None = None
-
-
 class Images:
     """The images there are. Published ones are made up as they are asked for, with ids that stay.
 
     Names and tags that no added image has are assumed to belong to other images, one per
-    architecture; an id must be that of an added image.
+    architecture, unless it is known which there are; an id must be that of an added image.
     """
 
     def __init__(self) -> None:
         self._added: list[Image] = []
+        self._complete = False
+
+    def know(self, images: Iterable[Image]) -> None:
+        """Have these images of users, and no others, beside the published ones."""
+        self._added, self._complete = list(images), True
 
     def add(self, image: Image) -> None:
         """Add an image of a user's. Later ones are newer."""
@@ -67,7 +61,7 @@ class Images:
         added = tuple(
             image for image in reversed(self._added) if means(term, image) and term.owner in ("", image.owner)
         )
-        if added or term.id or not (term.name or term.tags):
+        if added or self._complete or term.id or not (term.name or term.tags):
             return added
         return _for_each_architecture(f"{term.name} {sorted(term.tags)} {term.owner}", family)
 

@@ -10,8 +10,9 @@ from enum import StrEnum
 from functools import partial
 from typing import Final
 
+from treenail.adapters.api.account import Subnet
 from treenail.adapters.fake.ec2.capacity import CapacityPools, Pool
-from treenail.adapters.fake.ec2.network import Subnet, Vpc
+from treenail.adapters.fake.ec2.network import Vpc
 from treenail.adapters.fake.ec2.reservations import Reservations
 from treenail.adapters.fake.ec2.settings import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.spells import Spell, Spells
@@ -58,7 +59,8 @@ class InstanceRecord:
 class Machine:
     """An instance and what only EC2 knows of it. Seconds are monotonic ones.
 
-    `estimate` is what its node has for pods, whatever was learned of nodes before it.
+    `estimate` is what its node has for pods, whatever was learned of nodes before it. It is paid for from its
+    launch on, or from `counted_from` where that was before anybody counted.
     """
 
     instance: Instance
@@ -68,6 +70,7 @@ class Machine:
     private_ip: str
     visible_at: float
     boot_seconds: float | None
+    counted_from: datetime | None = None
     ended_at: datetime | None = None
     cause: EndCause | None = None
 
@@ -94,7 +97,8 @@ class Machine:
     def cost(self, now: datetime) -> float:
         """Return what it has cost until `now`, in $."""
         until = now if self.ended_at is None else min(now, self.ended_at)
-        hours = (until - self.instance.launched_at).total_seconds() / _SECONDS_PER_HOUR
+        since = self.counted_from or self.instance.launched_at
+        hours = (until - since).total_seconds() / _SECONDS_PER_HOUR
         return self.instance.price * max(hours, 0.0)
 
 
@@ -177,12 +181,35 @@ class Machines:
             visible_at=self._agenda.monotonic() + hidden,
             boot_seconds=None if chance(self._dice, faults.never_joins) else draw(self._dice, settings.boot),
         )
+        self._keep(machine)
+        self._later(settings.pending, partial(self._run, machine))
+        self._tell(machine)
+
+    def adopt(self, instance: Instance, request: FleetRequest, subnet: Subnet, estimate: Resources) -> None:
+        """Take an instance in that was there before, is seen by all, and is counted from now on.
+
+        One that is pending runs after a while; nobody is told of one that runs.
+        """
+        machine = Machine(
+            instance=instance,
+            request=request,
+            estimate=estimate,
+            subnet_id=subnet.id,
+            private_ip=self._vpc.take(subnet) if self._vpc.free(subnet) else "",
+            visible_at=self._agenda.monotonic(),
+            boot_seconds=draw(self._dice, self._settings.boot),
+            counted_from=self._agenda.now(),
+        )
+        self._keep(machine)
+        if instance.state is InstanceState.PENDING:
+            self._later(self._settings.pending, partial(self._run, machine))
+
+    def _keep(self, machine: Machine) -> None:
+        instance = machine.instance
         self._pools.take(machine.pool)
         self._reservations.take(instance.reservation)
         self._all[instance.id] = self._present[instance.id] = machine
         self._by_token.setdefault(instance.tags.get(LAUNCH_TAG, ""), []).append(machine)
-        self._later(settings.pending, partial(self._run, machine))
-        self._tell(machine)
 
     def terminate(self, machine: Machine, cause: EndCause) -> None:
         """Shut a machine down for good, unless it is already."""

@@ -36,7 +36,7 @@ class SpotMarket:
         Raises:
             ValueError: the type is not sold, or the price is not above 0.
         """
-        if self._catalogue.on_demand_price(instance_type) is None or zone not in self._catalogue.zones:
+        if not self.sold(instance_type, zone):
             raise ValueError(f"{instance_type} is not sold in {zone}")
         if price is not None and price <= 0:
             raise ValueError(f"{price} is no price")
@@ -45,6 +45,10 @@ class SpotMarket:
         else:
             self._set[instance_type, zone] = price
         self.changes += 1
+
+    def sold(self, instance_type: str, zone: str) -> bool:
+        """Return whether a type has a price, and the region has the zone."""
+        return self._catalogue.on_demand_price(instance_type) is not None and zone in self._catalogue.zones
 
     def epoch(self, now: float) -> int:
         """Return the number of the span of time, at monotonic second `now`, within which prices stay."""

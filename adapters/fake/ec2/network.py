@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Network
 from typing import Final
 
+from treenail.adapters.api.account import SecurityGroup, Subnet
 from treenail.adapters.fake.ec2.selectors import select
 from treenail.domain.model.node_classes import NodeClass
 
 # AWS keeps the first four addresses of a subnet and the last one.
 _KEPT_FIRST: Final = 4
 _KEPT: Final = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subnet:
-    """A subnet. Where `tags` is None it has whatever name and tags a selector asks for."""
-
-    id: str
-    zone: str
-    cidr: str
-    name: str = ""
-    tags: Mapping[str, str] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecurityGroup:
-    """A security group. Where `tags` is None it has whatever name and tags a selector asks for."""
-
-    id: str
-    name: str = ""
-    tags: Mapping[str, str] | None = None
 
 
 def default_subnets(zones: Sequence[str]) -> tuple[Subnet, ...]:

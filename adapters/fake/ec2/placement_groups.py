@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
+from treenail.adapters.api.account import PlacementGroup
 from treenail.adapters.fake.ec2.network import digits
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.node_classes import NodeClass, SelectorTerm
@@ -14,9 +16,13 @@ _RACKS: Final = 7
 
 
 class PlacementGroups:
-    """Every group there is asked for is there, unless it was deleted. They hold as many as there are."""
+    """Every group there is asked for is there, unless it was deleted, or it is known which there are.
+
+    They hold as many as there are.
+    """
 
     def __init__(self) -> None:
+        self._known: dict[str, PlacementGroup] | None = None
         self._made: Counter[str] = Counter()
         self._deleted: dict[str, None] = {}
         self._partitions: dict[str, int] = {}
@@ -33,6 +39,13 @@ class PlacementGroups:
         if spread:
             self._spread[name] = None
         return self._named(name)
+
+    def know(self, groups: Iterable[PlacementGroup]) -> None:
+        """Have these groups there and no others."""
+        self._known = {}
+        for one in groups:
+            self._known[one.name] = one
+            self.make(one.name, partitions=one.partitions, spread=one.spread)
 
     def partitions(self, group: PlacementGroupRef) -> int:
         """Return how many partitions a group has, 0 where it is not parted."""
@@ -56,7 +69,8 @@ class PlacementGroups:
         if term is None or node_class.launch_template:
             return NO_GROUP
         found = self._meant(term)
-        if found.id in self._deleted or found.name in self._deleted:
+        known = self._known is None or found.name in self._known
+        if not known or found.id in self._deleted or found.name in self._deleted:
             called = f"name {term.name}" if term.name else f"id {term.id}"
             raise NodeClassNotReadyError(
                 f"{node_class.ref}: its placementGroupSelector finds no group that is available ({called})",
@@ -71,4 +85,6 @@ class PlacementGroups:
         return next((one for one in known if one.id == term.id), PlacementGroupRef(id=term.id))
 
     def _named(self, name: str) -> PlacementGroupRef:
-        return PlacementGroupRef(id=f"pg-{digits(f'{name} {self._made[name]}')}", name=name)
+        known = (self._known or {}).get(name)
+        made_up = f"pg-{digits(f'{name} {self._made[name]}')}"
+        return PlacementGroupRef(id=made_up if known is None else known.id, name=name)

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from treenail.adapters.api.account import Account, SecurityGroup, Subnet
 from treenail.adapters.fake.ec2.capacity import CapacityPools
 from treenail.adapters.fake.ec2.catalogue import Catalogue
 from treenail.adapters.fake.ec2.images import Images
 from treenail.adapters.fake.ec2.machines import Machines
 from treenail.adapters.fake.ec2.market import SpotMarket
-from treenail.adapters.fake.ec2.network import SecurityGroup, Subnet, Vpc, default_groups, default_subnets
+from treenail.adapters.fake.ec2.network import Vpc, default_groups, default_subnets
 from treenail.adapters.fake.ec2.placement_groups import PlacementGroups
 from treenail.adapters.fake.ec2.profiles import InstanceProfiles
 from treenail.adapters.fake.ec2.reservations import Reservations
@@ -34,6 +35,16 @@ class Layout:
     subnets: Sequence[Subnet] | None = None
     security_groups: Sequence[SecurityGroup] | None = None
     roles: Sequence[str] | None = None
+
+    @classmethod
+    def of(cls, account: Account, zones: Sequence[str] | None) -> Layout:
+        """Return the layout of an account, which says nothing of `zones` where it names no subnets."""
+        return cls(
+            zones=zones,
+            subnets=account.subnets,
+            security_groups=account.security_groups,
+            roles=account.roles,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +85,10 @@ class Region:
             ValueError: the catalogue does not have its zones, or its subnets overlap.
         """
         zones = _checked_zones(layout.zones, catalogue)
-        vpc = Vpc(layout.subnets or default_subnets(zones), layout.security_groups or default_groups())
+        vpc = Vpc(
+            default_subnets(zones) if layout.subnets is None else layout.subnets,
+            default_groups() if layout.security_groups is None else layout.security_groups,
+        )
         images, pools, spells = Images(), CapacityPools(agenda), Spells(agenda)
         reservations, placement_groups = Reservations(agenda), PlacementGroups()
         market = SpotMarket(

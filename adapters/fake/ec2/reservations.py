@@ -4,44 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
-from typing import Final
 
-from treenail.domain.model.capacity_reservations import CapacityReservation, Count, MatchCriteria
+from treenail.adapters.api.account import ReservedCapacity
+from treenail.domain.model.capacity_reservations import CapacityReservation, Count
 from treenail.domain.model.node_classes import NodeClass, SelectorTerm
-from treenail.domain.model.reservations import DEFAULT, Reservation
 from treenail.domain.model.runtime import Agenda
-
-_ACCOUNT: Final = "123456789012"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReservedCapacity:
-    """A reservation of so many `instances`. Its `kind` is "default" or "capacity-block", which has an end."""
-
-    id: str
-    instance_type: str
-    zone: str
-    instances: int
-    tags: Mapping[str, str] | None = None
-    owner: str = _ACCOUNT
-    match_criteria: MatchCriteria = MatchCriteria.TARGETED
-    kind: str = DEFAULT
-    interruptible: bool = False
-    ends_at: datetime | None = None
-
-    @property
-    def known_as(self) -> CapacityReservation:
-        return CapacityReservation(
-            reservation=Reservation(self.id, self.kind, self.interruptible),
-            instance_type=self.instance_type,
-            zone=self.zone,
-            owner_id=self.owner,
-            match_criteria=self.match_criteria,
-            ends_at=self.ends_at,
-        )
 
 
 class Reservations:

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from treenail.adapters.api.account import Image, Subnet
 from treenail.adapters.fake.ec2.catalogue import Catalogue
-from treenail.adapters.fake.ec2.images import Image, Images
+from treenail.adapters.fake.ec2.images import Images
 from treenail.adapters.fake.ec2.market import SpotMarket
-from treenail.adapters.fake.ec2.network import Subnet, Vpc
+from treenail.adapters.fake.ec2.network import Vpc
 from treenail.adapters.fake.ec2.placement_groups import PlacementGroups
 from treenail.adapters.fake.ec2.profiles import InstanceProfiles
 from treenail.adapters.fake.ec2.user_data import check_user_data

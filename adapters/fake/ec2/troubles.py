@@ -7,10 +7,10 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
+from treenail.adapters.api.account import ReservedCapacity
 from treenail.adapters.fake.ec2.machines import EndCause, Machine
 from treenail.adapters.fake.ec2.notices import Notices
 from treenail.adapters.fake.ec2.region import Region
-from treenail.adapters.fake.ec2.reservations import ReservedCapacity
 from treenail.adapters.fake.luck import fork
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.model import labels

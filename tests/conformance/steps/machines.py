@@ -6,9 +6,8 @@ import json
 from dataclasses import replace
 
 from tests.conformance.stage import Stage, Step
+from treenail.adapters.api.account import ReservedCapacity, Subnet
 from treenail.adapters.fake.ec2 import EC2Faults
-from treenail.adapters.fake.ec2.network import Subnet
-from treenail.adapters.fake.ec2.reservations import ReservedCapacity
 from treenail.domain.interruption.message_parsing import InterruptionKind
 from treenail.domain.model.labels import CAPACITY_TYPE
 from treenail.domain.model.nodes import READY, Condition, Status

@@ -1,0 +1,122 @@
+"""What an AWS account has of which nodes are made, and when a cluster was written down.
+
+Values of the kinds Account and ClusterSnapshot of treenail.sh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from treenail.domain.model.capacity_reservations import CapacityReservation, MatchCriteria
+from treenail.domain.model.reservations import DEFAULT, Reservation
+
+_ACCOUNT: Final = "123456789012"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subnet:
+    """A subnet. Where `tags` is None it has whatever name and tags a selector asks for."""
+
+    id: str
+    zone: str
+    cidr: str
+    name: str = ""
+    tags: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityGroup:
+    """A security group. Where `tags` is None it has whatever name and tags a selector asks for."""
+
+    id: str
+    name: str = ""
+    tags: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """A machine image for one architecture ("amd64" or "arm64")."""
+
+    id: str
+    arch: str
+    name: str = ""
+    owner: str = "self"
+    tags: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservedCapacity:
+    """A reservation of so many `instances`. Its `kind` is "default" or "capacity-block", which has an end."""
+
+    id: str
+    instance_type: str
+    zone: str
+    instances: int
+    tags: Mapping[str, str] | None = None
+    owner: str = _ACCOUNT
+    match_criteria: MatchCriteria = MatchCriteria.TARGETED
+    kind: str = DEFAULT
+    interruptible: bool = False
+    ends_at: datetime | None = None
+
+    @property
+    def known_as(self) -> CapacityReservation:
+        return CapacityReservation(
+            reservation=Reservation(self.id, self.kind, self.interruptible),
+            instance_type=self.instance_type,
+            zone=self.zone,
+            owner_id=self.owner,
+            match_criteria=self.match_criteria,
+            ends_at=self.ends_at,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementGroup:
+    """A placement group: in so many `partitions`, or `spread` over racks, or neither."""
+
+    name: str
+    id: str
+    partitions: int = 0
+    spread: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """An account in one region. What is None is not known: then all that is asked for is there.
+
+    Prices are in US dollars per hour: on demand by type, spot by type and zone.
+    """
+
+    name: str
+    uid: str = ""
+    resource_version: int = 0
+    region: str = ""
+    subnets: tuple[Subnet, ...] | None = None
+    security_groups: tuple[SecurityGroup, ...] | None = None
+    images: tuple[Image, ...] | None = None
+    roles: tuple[str, ...] | None = None
+    capacity_reservations: tuple[ReservedCapacity, ...] = ()
+    placement_groups: tuple[PlacementGroup, ...] | None = None
+    on_demand_prices: Mapping[str, float] = field(default_factory=dict)
+    spot_prices: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    @property
+    def zones(self) -> tuple[str, ...]:
+        """The zones of its subnets and reservations, sorted."""
+        zones = {one.zone for one in self.subnets or ()} | {one.zone for one in self.capacity_reservations}
+        return tuple(sorted(zones))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSnapshot:
+    """When a cluster was written down, and the kinds that could not be read then, as "KIND: why"."""
+
+    name: str
+    uid: str = ""
+    resource_version: int = 0
+    taken_at: datetime
+    not_read: tuple[str, ...] = ()

@@ -1,0 +1,1 @@
+"""The kinds of treenail.sh: an account, and the head of a snapshot."""

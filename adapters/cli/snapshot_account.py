@@ -1,0 +1,272 @@
+"""What an account has of which the nodes of a cluster are made, as one document."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from treenail.adapters.api.snapshot.redaction import Tree
+from treenail.adapters.cli.snapshot_cluster import ClusterWritten
+from treenail.domain.model import labels
+from treenail.domain.model.errors import PortError
+
+if TYPE_CHECKING:  # the library for it takes a third of a second to import
+    from treenail.adapters.ec2.discovery.asking import Aws
+
+_API_VERSION: Final = "treenail.sh/v1alpha1"
+_NODE_CLASSES: Final = ("EC2NodeClass", "AWSNodeTemplate")
+_ARCHITECTURES: Final = {"x86_64": "amd64", "arm64": "arm64"}
+
+
+@dataclass(frozen=True, slots=True)
+class AccountWritten:
+    """The account, None where nothing of it could be read, and "PART: why" of what could not be."""
+
+    document: Tree | None
+    not_read: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """How much there is of each part: "6 subnets, 1,204 prices"."""
+        spec: Mapping[str, Any] = self.document["spec"] if self.document is not None else {}
+        prices = spec.get("prices", {})
+        parts = {
+            "subnets": len(spec.get("subnets", ())),
+            "security groups": len(spec.get("securityGroups", ())),
+            "images": len(spec.get("images", ())),
+            "capacity reservations": len(spec.get("capacityReservations", ())),
+            "placement groups": len(spec.get("placementGroups", ())),
+            "prices": len(prices.get("onDemand", ())) + sum(map(len, prices.get("spot", {}).values())),
+        }
+        return ", ".join(f"{count:,} {name}" for name, count in parts.items())
+
+
+def write_account(cluster: ClusterWritten, region: str) -> AccountWritten:
+    """Read the account in a region, by default that of the cluster's nodes, with the credentials at hand."""
+    import boto3  # noqa: PLC0415
+    from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+
+    from treenail.adapters.ec2.call_retries import CallRetries  # noqa: PLC0415
+    from treenail.adapters.ec2.clients import Clients  # noqa: PLC0415
+    from treenail.adapters.ec2.discovery.asking import Aws  # noqa: PLC0415
+    from treenail.adapters.runtime.clock import SystemClock  # noqa: PLC0415
+    from treenail.adapters.runtime.dice import SystemDice  # noqa: PLC0415
+
+    try:
+        session = boto3.Session()
+        if session.get_credentials() is None:
+            return AccountWritten(None, ("the account: there are no AWS credentials",))
+        clients = Clients.open(region=region or _region_of(cluster.objects), session=session)
+    except (BotoCoreError, ValueError) as error:
+        return AccountWritten(None, (f"the account: {error}",))
+    return _Reading(Aws(clients, CallRetries(SystemClock(), SystemDice())), cluster.objects).written()
+
+
+def _region_of(objects: Iterable[Tree]) -> str:
+    """Return the region that most nodes are in, "" where none is in any."""
+    named = (_labels(one).get(labels.REGION, "") for one in objects if one["kind"] == "Node")
+    regions = Counter(filter(None, named))
+    return min(regions, key=lambda one: (-regions[one], one), default="")
+
+
+def _labels(of: Tree) -> Mapping[str, str]:
+    found: Mapping[str, str] = of["metadata"].get("labels", {})
+    return found
+
+
+class _Reading:
+    """Reads one part of an account after the other; what may not be read is noted, and the others go on."""
+
+    def __init__(self, aws: Aws, objects: Iterable[Tree]) -> None:
+        self._aws = aws
+        self._ec2 = aws.clients.ec2
+        self._classes = [one["spec"] for one in objects if one["kind"] in _NODE_CLASSES]
+        self._claims = [one for one in objects if one["kind"] in {"NodeClaim", "Machine"}]
+        self._not_read: list[str] = []
+
+    def written(self) -> AccountWritten:
+        """Return the account."""
+        subnets = self._part("subnets", self._subnets)
+        vpcs = sorted({one.pop("vpc") for one in subnets or ()})
+        prices = {
+            "onDemand": self._part("prices on demand", self._on_demand) or {},
+            "spot": self._part("spot prices", self._spot) or {},
+        }
+        parts = {
+            "subnets": subnets,
+            "securityGroups": self._part("security groups", lambda: self._groups(vpcs)),
+            "images": self._part("images", self._images),
+            "capacityReservations": self._part("capacity reservations", self._reservations),
+            "placementGroups": self._part("placement groups", self._placement_groups),
+            "prices": {name: of for name, of in prices.items() if of},
+        }
+        known = {name: part for name, part in parts.items() if part}
+        if not known:
+            return AccountWritten(None, tuple(self._not_read))
+        document = {
+            "apiVersion": _API_VERSION,
+            "kind": "Account",
+            "metadata": {"name": "account"},
+            "spec": {"region": self._aws.clients.region, **known},
+        }
+        return AccountWritten(document, tuple(self._not_read))
+
+    def _part(self, name: str, read: Callable[[], Any]) -> Any:  # noqa: ANN401 (lists and mappings)
+        try:
+            return read()
+        except PortError as error:
+            self._not_read.append(f"{name}: {error}")
+            return None
+
+    def _pages(self, action: str, ask: Callable[..., Any], key: str, **asked: object) -> list[Any]:
+        from functools import partial  # noqa: PLC0415
+
+        pages = self._aws.pages("ec2", action, partial(ask, **asked))
+        return [one for page in pages for one in page[key]]
+
+    # --- parts
+
+    def _subnets(self) -> list[Tree]:
+        """Return the subnets of the networks that node classes have subnets in; all where they have none."""
+        found = self._pages("DescribeSubnets", self._ec2.describe_subnets, "Subnets", MaxResults=500)
+        there = [
+            {
+                "id": one["SubnetId"],
+                "zone": one["AvailabilityZone"],
+                "cidr": one["CidrBlock"],
+                "tags": _tags(one),
+                "vpc": one["VpcId"],
+            }
+            for one in found
+        ]
+        terms = [term for one in self._classes for term in _terms(one, "subnetSelector")]
+        vpcs = {one["vpc"] for one in there if any(_selects(term, one) for term in terms)}
+        return [one for one in _sorted(there) if not vpcs or one["vpc"] in vpcs]
+
+    def _groups(self, vpcs: list[str]) -> list[Tree]:
+        filters = [{"Name": "vpc-id", "Values": vpcs}] if vpcs else []
+        describe = self._ec2.describe_security_groups
+        found = self._pages(
+            "DescribeSecurityGroups", describe, "SecurityGroups", Filters=filters, MaxResults=500
+        )
+        return _sorted(
+            {"id": one["GroupId"], "name": one.get("GroupName", ""), "tags": _tags(one)} for one in found
+        )
+
+    def _images(self) -> list[Tree]:
+        """Return the images that node classes name by id, name or tags; published ones need not be told."""
+        filters: list[list[dict[str, Any]]] = []
+        for term in (term for one in self._classes for term in _terms(one, "amiSelector")):
+            if term.get("id"):
+                filters.append([{"Name": "image-id", "Values": [term["id"]]}])
+            elif term.get("name") or term.get("tags"):
+                by_name = [{"Name": "name", "Values": [term["name"]]}] if term.get("name") else []
+                filters.append([*by_name, *_by_tags(term.get("tags") or {})])
+        found: dict[str, Tree] = {}
+        for wanted in filters:
+            for one in self._pages("DescribeImages", self._ec2.describe_images, "Images", Filters=wanted):
+                arch = _ARCHITECTURES.get(one.get("Architecture", ""))
+                if arch is not None:
+                    found[one["ImageId"]] = {
+                        "id": one["ImageId"],
+                        "architecture": arch,
+                        "name": one.get("Name", ""),
+                        "owner": one.get("ImageOwnerAlias") or one.get("OwnerId", ""),
+                        "tags": _tags(one),
+                        "made": one.get("CreationDate", ""),
+                    }
+        # The newest comes last, and is the one that is launched.
+        by_age = sorted(found.values(), key=lambda one: (one["made"], one["id"]))
+        return [{key: value for key, value in one.items() if key != "made"} for one in by_age]
+
+    def _reservations(self) -> list[Tree]:
+        """Return the active reservations, with room for the nodes in them and for what is left."""
+        describe = self._ec2.describe_capacity_reservations
+        active = [{"Name": "state", "Values": ["active"]}]
+        found = self._pages("DescribeCapacityReservations", describe, "CapacityReservations", Filters=active)
+        used = Counter(_labels(one).get(labels.RESERVATION_ID, "") for one in self._claims)
+        there = []
+        for one in found:
+            own, end = one["CapacityReservationId"], one.get("EndDate")
+            instances = one.get("AvailableInstanceCount", 0) + used[own]
+            if instances:
+                there.append(
+                    {
+                        "id": own,
+                        "instanceType": one["InstanceType"],
+                        "zone": one["AvailabilityZone"],
+                        "instances": instances,
+                        "type": one.get("ReservationType", "default"),
+                        "instanceMatchCriteria": one.get("InstanceMatchCriteria", "open"),
+                        "ownerID": one.get("OwnerId", ""),
+                        "interruptible": one.get("Interruptible", False),
+                        **({"endTime": end.isoformat()} if end is not None else {}),
+                        "tags": _tags(one),
+                    }
+                )
+        return _sorted(there)
+
+    def _placement_groups(self) -> list[Tree]:
+        found = self._pages("DescribePlacementGroups", self._ec2.describe_placement_groups, "PlacementGroups")
+        return _sorted(
+            {
+                "id": one["GroupId"],
+                "name": one.get("GroupName", ""),
+                "strategy": one.get("Strategy", "cluster"),
+                "partitions": one.get("PartitionCount", 0),
+            }
+            for one in found
+            if one.get("State") == "available"
+        )
+
+    def _on_demand(self) -> dict[str, float]:
+        from treenail.adapters.ec2.discovery.prices import OnDemand  # noqa: PLC0415
+
+        return dict(sorted(OnDemand(self._aws, self._caches()).listed().items()))
+
+    def _spot(self) -> dict[str, dict[str, float]]:
+        from treenail.adapters.ec2.discovery.prices import Spot  # noqa: PLC0415
+
+        found: dict[str, dict[str, float]] = {}
+        for (name, zone), price in sorted(Spot(self._aws, self._caches()).latest().items()):
+            if zone[:-1] == self._aws.clients.region:
+                found.setdefault(name, {})[zone] = price
+        return found
+
+    def _caches(self) -> Any:  # noqa: ANN401 (the module takes long to import)
+        from treenail.adapters.ec2.discovery.cache import AnswerCaches  # noqa: PLC0415
+        from treenail.adapters.runtime.clock import SystemClock  # noqa: PLC0415
+        from treenail.adapters.runtime.dice import SystemDice  # noqa: PLC0415
+
+        return AnswerCaches(SystemClock(), SystemDice(), lambda *_, **__: None)
+
+
+def _sorted(things: Iterable[Tree]) -> list[Tree]:
+    return sorted(things, key=lambda one: str(one["id"]))
+
+
+def _tags(of: Mapping[str, Any]) -> dict[str, str]:
+    return {tag["Key"]: tag["Value"] for tag in of.get("Tags", ()) if not tag["Key"].startswith("aws:")}
+
+
+def _terms(spec: Tree, name: str) -> list[Mapping[str, Any]]:
+    """Return the terms of a selector: a list of the present API, or the tags of the old one."""
+    old = spec.get(name)
+    return [*spec.get(f"{name}Terms", ()), *([{"tags": old}] if isinstance(old, Mapping) else ())]
+
+
+def _selects(term: Mapping[str, Any], thing: Tree) -> bool:
+    if term.get("id"):
+        return bool(term["id"] == thing["id"])
+    wanted = term.get("tags") or {}
+    tags = thing["tags"]
+    return bool(wanted) and all(k in tags and v in ("*", tags[k]) for k, v in wanted.items())
+
+
+def _by_tags(tags: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        {"Name": "tag-key", "Values": [key]} if value == "*" else {"Name": f"tag:{key}", "Values": [value]}
+        for key, value in tags.items()
+    ]
