@@ -43,8 +43,9 @@ _LOOK_SECONDS: Final = 10.0
 _LONGEST_PAUSE: Final = 300.0
 # What was asked and never answered is asked again.
 _ANSWERED_SECONDS: Final = 300.0
-# A state that gave nothing is looked at again after so long: prices change, too.
+# A state that gave nothing is looked at again after so long, then after twice as long: prices change, too.
 _FRUITLESS_LASTS: Final = timedelta(minutes=5)
+_FRUITLESS_LASTS_MOST: Final = timedelta(minutes=30)
 # Passes that were ended for decisions in a row, until only urgent ones may end the next.
 _MOST_CANCELLED: Final = 3
 _TOLD_SECONDS: Final = 900.0
@@ -65,7 +66,8 @@ ConsolidatorInbox: TypeAlias = (
 class Consolidator(DomainActor[ConsolidatorInbox]):
     """Ask for a consolidation plan of the whole cluster every ten seconds, and propose its moves in order.
 
-    While nothing has changed since a plan without moves that may be proposed, nothing is planned. A plan
+    While nothing has changed since a plan without moves that may be proposed, nothing is planned for 5 min,
+    then 10, 20 and 30. A plan
     gives way to a decision on pods; it is asked for again after 10 s, 20 and 40, and then only urgent
     decisions end it. Owns what was proposed lately. Tells the cluster state `ConsolidationWanted` and
     `DisruptionProposed`.
@@ -87,6 +89,7 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
         self._told = ToldLately(runtime.timers.monotonic, seconds=_TOLD_SECONDS)
         self._cancelled = 0
         self._fruitless: tuple[object, datetime] | None = None
+        self._fruitless_lasts = _FRUITLESS_LASTS
         # The moves that were proposed last, and what their nodes are known by.
         self._moves: dict[tuple[str, ...], tuple[Move, About]] = {}
 
@@ -141,9 +144,16 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
         now = self._timers.now()
         if not proposed:
             due = self._proposed.next_due(now) if found.plan.moves and self._acting else None
-            until = now + _FRUITLESS_LASTS
+            until = now + self._pause_of(found.consolidation.state)
             self._fruitless = found.consolidation.state, until if due is None else min(due, until)
         self._look_after(_LOOK_SECONDS)
+
+    def _pause_of(self, state: object) -> timedelta:
+        """Return how long a state that gave nothing is left alone: twice as long as the last time it did."""
+        again = self._fruitless is not None and self._fruitless[0] == state
+        pause = self._fruitless_lasts * 2 if again else _FRUITLESS_LASTS
+        self._fruitless_lasts = min(pause, _FRUITLESS_LASTS_MOST)
+        return self._fruitless_lasts
 
     def _report(self, consolidation: Consolidation) -> None:
         """Tell which nodes may be consolidated at all, and why others may not."""

@@ -119,6 +119,20 @@ def test_a_state_without_moves_is_named_so_that_it_is_not_planned_again_for_five
     assert {state for state, at in named if at >= 300} == {None}
 
 
+def test_a_state_that_gives_nothing_again_and_again_is_planned_after_longer_and_longer_pauses() -> None:
+    stage = Consolidating()
+    stage.asked()
+    pauses = []
+    for state in ("s1",) * 5 + ("s2",) * 2:
+        stage.answer(state=state)
+        began = stage.seconds
+        while stage.asked().fruitless is not None:
+            stage.postpone()
+        pauses.append((stage.times[-1] - began) / 60)
+
+    assert pauses == [5, 10, 20, 30, 30, 5, 10]
+
+
 def test_another_state_without_moves_takes_the_place_of_the_one_before() -> None:
     stage = Consolidating()
     stage.asked()
