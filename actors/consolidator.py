@@ -66,11 +66,10 @@ ConsolidatorInbox: TypeAlias = (
 class Consolidator(DomainActor[ConsolidatorInbox]):
     """Ask for a consolidation plan of the whole cluster every ten seconds, and propose its moves in order.
 
-    While nothing has changed since a plan without moves that may be proposed, nothing is planned for 5 min,
-    then 10, 20 and 30. A plan
-    gives way to a decision on pods; it is asked for again after 10 s, 20 and 40, and then only urgent
-    decisions end it. Owns what was proposed lately. Tells the cluster state `ConsolidationWanted` and
-    `DisruptionProposed`.
+    While nothing has changed since a plan without moves that may be proposed, nothing is planned for 5 min;
+    then for 10, 20 and 30 where the whole search found no move. A plan gives way to a decision on pods; it is
+    asked for again after 10 s, 20 and 40, and then only urgent decisions end it. Owns what was proposed
+    lately. Tells the cluster state `ConsolidationWanted` and `DisruptionProposed`.
     """
 
     def __init__(
@@ -144,13 +143,18 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
         now = self._timers.now()
         if not proposed:
             due = self._proposed.next_due(now) if found.plan.moves and self._acting else None
-            until = now + self._pause_of(found.consolidation.state)
+            until = now + self._pause_of(found.consolidation.state, found.plan)
             self._fruitless = found.consolidation.state, until if due is None else min(due, until)
         self._look_after(_LOOK_SECONDS)
 
-    def _pause_of(self, state: object) -> timedelta:
-        """Return how long a state that gave nothing is left alone: twice as long as the last time it did."""
-        again = self._fruitless is not None and self._fruitless[0] == state
+    def _pause_of(self, state: object, plan: ConsolidationPlan) -> timedelta:
+        """Return how long a state that gave nothing is left alone: twice as long as the last time it did.
+
+        Five minutes where the plan was cut short or has moves, none of which may be proposed yet: the next
+        pass may do better.
+        """
+        whole = not plan.moves and not plan.cut_short
+        again = whole and self._fruitless is not None and self._fruitless[0] == state
         pause = self._fruitless_lasts * 2 if again else _FRUITLESS_LASTS
         self._fruitless_lasts = min(pause, _FRUITLESS_LASTS_MOST)
         return self._fruitless_lasts

@@ -72,8 +72,14 @@ class Consolidating(Stage):
         self.actor.tell(ConsolidationPostponed(busy=consolidation is None, consolidation=consolidation))
         self.run(0)
 
-    def answer(self, *moves: Move, state: object = "s1", staying: tuple[StayingNode, ...] = ()) -> None:
-        self._answer(ConsolidationPlan(moves=moves, staying=staying), state)
+    def answer(
+        self,
+        *moves: Move,
+        state: object = "s1",
+        staying: tuple[StayingNode, ...] = (),
+        cut_short: bool = False,
+    ) -> None:
+        self._answer(ConsolidationPlan(moves=moves, staying=staying, cut_short=cut_short), state)
 
     def give_up(self) -> None:
         self._answer(None, "s1")

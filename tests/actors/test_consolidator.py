@@ -133,6 +133,22 @@ def test_a_state_that_gives_nothing_again_and_again_is_planned_after_longer_and_
     assert pauses == [5, 10, 20, 30, 30, 5, 10]
 
 
+def test_a_search_that_was_cut_short_is_made_again_after_five_minutes_however_often_it_found_nothing() -> (
+    None
+):
+    stage = Consolidating()
+    stage.asked()
+    pauses = []
+    for cut_short in (False, False, True, True, False):
+        stage.answer(cut_short=cut_short)
+        began = stage.seconds
+        while stage.asked().fruitless is not None:
+            stage.postpone()
+        pauses.append((stage.times[-1] - began) / 60)
+
+    assert pauses == [5, 10, 5, 5, 10]
+
+
 def test_another_state_without_moves_takes_the_place_of_the_one_before() -> None:
     stage = Consolidating()
     stage.asked()
