@@ -147,7 +147,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         claim = changed.view.claim if changed.view is not None else None
         if claim is not None and claim.launched and self._book.instance(changed.name) is not None:
             self._launched(changed.name, claim)  # whatever was answered, if anything was
-        if claim is None:
+        if claim is None and not self._book.goes_on(changed.name):
             self._recorder.gone(changed.name)
         if self._book.note(changed):
             self.later("adopt", Adopt(), seconds=_ADOPT_AFTER)

@@ -173,10 +173,14 @@ class LaunchBook:
         self._postponed.pop(name, None)
         self._marked.forget(name)
         self._given_up.gone(name)
-        state = self.state(name)
-        if state is not None and LaunchEvent.GONE in TABLE[state]:  # where it is not, its next step finds out
+        if self.state(name) is not None and not self.goes_on(name):
             self.move((name,), LaunchEvent.GONE)
             self.forget(name)
+
+    def goes_on(self, name: str) -> bool:
+        """Return whether the launch of a claim goes on where the claim is gone: its next step finds out."""
+        state = self.state(name)
+        return state is not None and LaunchEvent.GONE not in TABLE[state]
 
     def adopt(self, now: datetime) -> tuple[Batch, ...]:
         """Take on the claims that were left unlaunched, those of one earlier call together.

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.actors.launching import AWAY, FOR_LONG, LARGE, Launching
+from tests.builders import gone
 from treenail.adapters.fake.cluster import Change
 from treenail.domain.launch.launching import LaunchMark, NodeLaunched
 from treenail.domain.model import labels
@@ -198,6 +199,20 @@ def test_a_claim_deleted_before_its_mark_is_not_launched_and_the_others_are(when
     assert stage.live() == ["b"]
     assert stage.instances() == {"b": "i-0"}
     assert list(stage.cloud.bought) == ["i-0"]
+
+
+@pytest.mark.parametrize("when", [0.25, 0.35, 0.45])
+def test_the_launch_of_a_claim_that_vanished_before_its_mark_is_in_its_trace_once(when: float) -> None:
+    stage = Launching()
+    stage.api.troubles.fail("mark", NotFoundError("gone"))
+    stage.at(when, lambda: stage.launcher.tell(gone("a")))
+
+    stage.plan("a", "b")
+    stage.run(60)
+
+    spans = [(str(span.attributes["treenail.nodeclaim.name"]), span.error) for span in stage.spans("launch")]
+    assert sorted(spans) == [("a", "the claim was deleted"), ("b", "")]
+    assert stage.telemetry.rewritten == 0
 
 
 def test_a_claim_that_vanished_before_its_mark_is_forgotten() -> None:
