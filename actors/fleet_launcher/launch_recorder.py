@@ -43,7 +43,7 @@ class LaunchRecorder:
         """Take in that claims waited for the trace of their decision to be exported."""
         if not flushed.exported:
             self.delays.add(
-                flushed.names,
+                tuple(claim.name for claim in self._book.claims(flushed.names)),
                 DelayCause.TRACE_EXPORT,
                 "OTLP/Export",
                 since=flushed.since,

@@ -21,6 +21,7 @@ from treenail.domain.telemetry.tracing import SpanEvent
 
 CREATE_FLEET: Final = "EC2/CreateFleet"
 FIND_INSTANCES: Final = "EC2/DescribeInstances"
+_MOST_HELD: Final = 10_000
 # The call of each step, and the seconds that it takes at most where nothing is wrong.
 _CALLS: Final[Mapping[type[Step], tuple[str, float]]] = {
     WriteClaim: ("Kubernetes/create claim", 1.0),
@@ -99,6 +100,9 @@ class LaunchDelays:
     def hold(self, call: CallFleet, now: datetime) -> None:
         """Take in that a call waits while its node class gets no answer."""
         self._held.setdefault(call.token, now)
+        # One whose claims are all gone meanwhile is never made.
+        if len(self._held) > _MOST_HELD:
+            del self._held[next(iter(self._held))]
 
     def send(self, call: CallFleet, names: Iterable[str], now: datetime) -> None:
         """Take in that a call is made, whether it waited or not."""

@@ -22,6 +22,7 @@ DELAY_WHY: Final = "treenail.delay.why"
 _MOST_EVENTS: Final = 20
 _MOST_NAMES: Final = 1_000
 _LONGEST_WHY: Final = 500
+_MOST_FAILING: Final = 10_000
 
 
 class DelayCause(StrEnum):
@@ -231,7 +232,10 @@ class DelayLog:
 
 @dataclass(slots=True)
 class FailingCalls:
-    """Calls that failed and are tried again, by what they are told apart by. Mutable."""
+    """Calls that failed and are tried again, by what they are told apart by: the latest 10,000. Mutable.
+
+    Nobody says of a call that it is given up, so the oldest make room.
+    """
 
     _since: dict[object, tuple[datetime, DelayCause]] = field(default_factory=dict)
 
@@ -249,8 +253,10 @@ class FailingCalls:
         cause = cause_of_error(error)
         within = tuple(noted)
         attempts = sum(one.attempts for one in within if one.cause is cause and one.what == what)
-        began = min(since, self._since.get(key, (since, cause))[0])
+        began = min(since, self._since.pop(key, (since, cause))[0])
         self._since[key] = (began, cause)
+        if len(self._since) > _MOST_FAILING:
+            del self._since[next(iter(self._since))]
         own = Delay(cause=cause, what=what, since=began, until=now, attempts=max(1, attempts), why=str(error))
         return (own, *(one for one in within if (one.cause, one.what) != (cause, what)))
 

@@ -88,6 +88,8 @@ class EndingDelays:
         events = (*self._log.take(now, shortest=_SHORTEST), *self._notices)
         links = tuple(self._links)
         self._notices, self._links = [], []
+        # A call of this stage that was given up must not date one of a later stage back.
+        self._calls = FailingCalls()
         return events, links
 
 

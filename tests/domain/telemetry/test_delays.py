@@ -115,6 +115,15 @@ def test_a_call_that_is_answered_at_last_was_delayed_from_its_first_attempt_to_i
     assert calls.answered("fleet", CALL, (), since=at(40), now=at(41), usual=2) == ()
 
 
+def test_calls_that_are_given_up_are_forgotten_when_ten_thousand_others_have_failed_since() -> None:
+    calls = FailingCalls()
+    for n in range(10_001):
+        calls.failed(n, CALL, UnavailableError("x"), (), since=at(0), now=at(1))
+
+    assert calls.answered(0, CALL, (), since=at(8), now=at(9), usual=2) == ()
+    assert len(calls.answered(1, CALL, (), since=at(8), now=at(9), usual=2)) == 1
+
+
 def test_an_answer_is_slow_where_nothing_within_the_call_explains_its_time() -> None:
     calls = FailingCalls()
     within = placed([CallDelay(cause=DelayCause.THROTTLED, what=CALL, seconds=8, attempts=2)], at(0))
