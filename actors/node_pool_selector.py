@@ -216,6 +216,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         """Ask for the catalogues that are missing; with none missing, pass the snapshot on."""
         offers: list[PoolOffer] = []
         not_ready: list[Refusal] = []
+        needed: dict[CatalogueKey, None] = {}
         missing = False
         now = self._timers.monotonic()
         paused: frozenset[OfferingKey] = frozenset()
@@ -228,6 +229,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 not_ready.append(Refusal(pool.name, Reason.POOL_NOT_READY, problem))
                 continue
             key = catalogue_key(pool, node_class)
+            needed[key] = None
             if key in self._problems:
                 not_ready.append(Refusal(pool.name, Reason.POOL_NOT_READY, self._problems[key]))
             elif key in self._catalogues:
@@ -237,7 +239,12 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 missing = True
                 self._ask(key, node_class, pool.kubelet or node_class.kubelet)
         if not missing:
-            self._pass_on(taken, tuple(offers), tuple(not_ready))
+            # The traces of decisions tell of delays, and consolidation passes have none.
+            decides = taken.consolidation is None
+            delays = (
+                self._delays.during(needed, taken.snapshot.taken_at, self._timers.now()) if decides else ()
+            )
+            self._pass_on(taken, tuple(offers), tuple(not_ready), delays)
 
     def _offers(
         self,
@@ -296,7 +303,11 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         )
 
     def _pass_on(
-        self, taken: SnapshotTaken, offers: tuple[PoolOffer, ...], not_ready: tuple[Refusal, ...]
+        self,
+        taken: SnapshotTaken,
+        offers: tuple[PoolOffer, ...],
+        not_ready: tuple[Refusal, ...],
+        delays: tuple[Delay, ...],
     ) -> None:
         del self._waiting[taken.consolidation is not None]
         self.within(taken.decision.context)
@@ -308,7 +319,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 not_ready=not_ready,
                 selected_at=self._timers.now(),
                 consolidation=taken.consolidation,
-                delays=self._delays.during(taken.snapshot.taken_at, self._timers.now()),
+                delays=delays,
             )
         )
 
