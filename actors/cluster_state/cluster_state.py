@@ -416,11 +416,11 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         decided = self._moves.with_origins(decided, now)
         refused = tuple(self._buffers.refused(decided)) if not decided.removed else ()
         committed = commit(self._model, decided, now=now, promise_lasts=self._promise_lasts)
-        committed = replace(committed, refused=(*committed.refused, *refused))
         told = self._delays.events(decided.decision, decided.snapshot.pods, now)
+        self._delays.refused(committed, now)
+        committed = replace(committed, refused=(*committed.refused, *refused))
         for span in decision_spans(decided, committed, now, told):
             self._telemetry.record(span)
-        self._delays.refused(committed, now)
         chance = self._runtime.dice.uniform(0, 1)
         self._retries.note(committed, self._timers.monotonic(), chance)
         given_up = self._buffers.committed(committed, now, chance)
@@ -487,7 +487,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             failed = NodeFailed(pool=claim.pool, zone=zone_of(claim), cause=message.cause)
             self._subscribers.sizer.tell(failed)
         now = self._timers.now()
-        self._delays.failed(promised, message.cause, message.why, now)
+        self._delays.failed(promised, self._model.objects.pods, message.cause, message.why, now)
         if message.cause is not Cause.INSUFFICIENT_CAPACITY:
             return
         chance = self._runtime.dice.uniform(0, 1)

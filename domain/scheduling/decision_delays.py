@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -61,9 +61,15 @@ class DecisionDelays:
             waiting = self._pods.setdefault(pod.uid, _Waiting())
             waiting.note(DelayCause.POD_REFUSED, reason, group.sentence, now)
 
-    def failed(self, uids: Iterable[str], cause: Cause, why: str, now: datetime) -> None:
-        """Take in which pods lost the node that was bought for them."""
-        for uid in uids:
+    def failed(
+        self, uids: Iterable[str], there: Container[str], cause: Cause, why: str, now: datetime
+    ) -> None:
+        """Take in which pods lost the node that was bought for them.
+
+        Those that are not `there`, as they are gone or still to be made, are passed over: nothing would
+        settle what is kept of them.
+        """
+        for uid in (uid for uid in uids if uid in there):
             waiting = self._pods.setdefault(uid, _Waiting())
             waiting.note(DelayCause.CLAIM_FAILED, cause.value, why, now)
 
