@@ -25,6 +25,7 @@ from treenail.adapters.settings.settings import ProvisionFor, Settings
 from treenail.domain.disruption.node_repair import EC2_POLICIES
 from treenail.domain.model.durations import parse_duration
 from treenail.domain.model.errors import PortError
+from treenail.domain.model.not_acted_on import less_gated
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.packing.problem import NODE_OVERHEAD_COST
 
@@ -70,7 +71,8 @@ def check(run: RehearsalRun) -> None:
         check_node_classes(
             decoded, run.manifests, lambda p, c: rehearsal.ec2.instance_types(c, p.kubelet or c.kubelet)
         )
-    warn((*decoded.warnings, *told.warnings, *home.warnings, *not_read(decoded)))
+    followed = less_gated(decoded.warnings, static_capacity=told.feature_gates["StaticCapacity"])
+    warn((*followed, *told.warnings, *home.warnings, *not_read(decoded)))
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 _NOT_YET: Final = "accepted, but not acted on yet"
@@ -20,3 +20,8 @@ def not_followed(paths: Sequence[str]) -> str:
     for path in paths:
         said.setdefault(what_follows(path), []).append(path)
     return "; ".join(f"{words}: {', '.join(some)}" for words, some in sorted(said.items()))
+
+
+def less_gated(warnings: Iterable[str], *, static_capacity: bool) -> tuple[str, ...]:
+    """Return warnings less those of fields that are acted on, as the gate `static_capacity` is on."""
+    return tuple(line for line in warnings if not (static_capacity and line.endswith(_GATE)))

@@ -155,6 +155,20 @@ def test_what_is_accepted_but_not_acted_on_is_said_on_stderr(tmp_path: Path) -> 
     assert json.loads(ran.out)["nodes"] == []
 
 
+def test_what_a_setting_lets_be_acted_on_is_not_warned_of(tmp_path: Path) -> None:
+    pool = node_pool()
+    pool["spec"]["replicas"] = 2
+    file = tmp_path / "given.yaml"
+    file.write_text(text(node_class(), pool))
+
+    gate = ("--setting", "FEATURE_GATES=StaticCapacity=true")
+    ran = treenail("rehearse", "-f", str(file), "--for", "3m", "-o", "json", *gate)
+
+    assert ran.code == 0
+    assert "spec.replicas" not in ran.err
+    assert len(json.loads(ran.out)["nodes"]) == 2
+
+
 def test_help_and_version_go_to_stdout() -> None:
     for arguments in ([], ["--help"], ["rehearse", "--help"], ["--version"]):
         ran = treenail(*arguments)
