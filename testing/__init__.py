@@ -85,7 +85,7 @@ from treenail.domain.ports import (
 from treenail.domain.status.readiness import ReadinessChanged
 from treenail.domain.telemetry.span_trees import SpanTree
 from treenail.domain.telemetry.tracing import Span
-from treenail.domain.termination.drain import InstanceTerminated, NodeCordoned, NodeDrained
+from treenail.domain.termination.drain import InstanceTerminated, NodeCordoned, NodeDrained, NodeUncordoned
 from treenail.testing.delegating_cloud import DelegatingCloud
 from treenail.testing.golden import check_golden, timeline_text, trace_text
 from treenail.testing.probes import PlainDice, Probe
@@ -157,6 +157,7 @@ __all__ = [
     "NodePool",
     "NodeRecord",
     "NodeRegistered",
+    "NodeUncordoned",
     "NotFoundError",
     "NotSettledError",
     "NullRef",

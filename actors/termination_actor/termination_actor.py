@@ -54,6 +54,7 @@ from treenail.domain.termination.drain import (
     LetGo,
     NodeCordoned,
     NodeDrained,
+    NodeUncordoned,
     Step,
     Terminate,
     must_leave,
@@ -72,7 +73,7 @@ _EVICT_AGAIN_SECONDS: Final = 2.0
 TerminationInbox: TypeAlias = (
     DisruptNodes | NodeInterrupted | ClaimGivenUp | MoveWithdrawn | NodeChanged | Tick
 )
-TerminationTells: TypeAlias = NodeCordoned | NodeDrained | InstanceTerminated
+TerminationTells: TypeAlias = NodeCordoned | NodeUncordoned | NodeDrained | InstanceTerminated
 
 
 class TerminationActor(DomainActor[TerminationInbox]):
@@ -377,6 +378,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 del self._leaving[name]
                 self._teller.forget(name)
                 self._arbiter.tell(DisruptionEnded(name=name))
+                if view.claim is not None:
+                    self._observer.tell(NodeUncordoned(claim=view.claim, node=view.node_name))
                 self.log(why_it_stays(state.cause, state.withdrawn), node=view.node_name)
                 return
             case DeleteClaim(claim=claim):

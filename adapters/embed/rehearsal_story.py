@@ -162,8 +162,7 @@ def _money(rehearsal: Rehearsal) -> tuple[Bar, ...]:
 
 
 def _rows(rehearsal: Rehearsal, nodes: Iterable[NodeRecord], now: float) -> Iterator[NodeRow]:
-    ready = _first(rehearsal, "NodeInitialized")
-    cordoned = _first(rehearsal, "NodeCordoned")
+    ready, cordoned = _initialized(rehearsal), rehearsal.timeline.cordoned("nodeClaim")
     for node in nodes:
         yield NodeRow(
             name=node.name,
@@ -177,11 +176,11 @@ def _rows(rehearsal: Rehearsal, nodes: Iterable[NodeRecord], now: float) -> Iter
         )
 
 
-def _first(rehearsal: Rehearsal, event: str) -> dict[str, float]:
-    """Return when an event was first told of each claim."""
+def _initialized(rehearsal: Rehearsal) -> dict[str, float]:
+    """Return when the node of each claim was initialized."""
     first: dict[str, float] = {}
     for entry in rehearsal.timeline.entries:
-        if entry.event == event:
+        if entry.event == "NodeInitialized":
             first.setdefault(str(entry.fields["nodeClaim"]), entry.at)
     return first
 

@@ -20,7 +20,7 @@ from treenail.domain.launch.launching import CapacityRanOut, ClaimFailed, Launch
 from treenail.domain.lifecycle.lifecycle import NodeInitialized, NodeNeverCame, NodeRegistered
 from treenail.domain.model.causes import Cause
 from treenail.domain.status.readiness import ReadinessChanged
-from treenail.domain.termination.drain import InstanceTerminated, NodeCordoned, NodeDrained
+from treenail.domain.termination.drain import InstanceTerminated, NodeCordoned, NodeDrained, NodeUncordoned
 
 Fields = dict[str, object]
 
@@ -106,6 +106,7 @@ _TELLERS: Final[Mapping[type, tuple[str, Callable[[Any], Fields | None]]]] = {
     NodeInitialized: ("", lambda e: {"nodeClaim": e.claim.name, "node": e.node}),
     NodeNeverCame: ("", lambda e: {"nodeClaim": e.claim.name, "cause": e.cause.value}),
     NodeCordoned: ("", lambda e: {"nodeClaim": e.claim.name, "node": e.node}),
+    NodeUncordoned: ("", lambda e: {"nodeClaim": e.claim.name, "node": e.node}),
     NodeDrained: ("", lambda e: {"nodeClaim": e.claim.name, "node": e.node}),
     InstanceTerminated: (
         "",
@@ -151,11 +152,26 @@ class Timeline:
         match message:
             case NodeCordoned(claim=claim) | NodeDrained(claim=claim):
                 self._leaving[claim.instance_id] = None
+            case NodeUncordoned(claim=claim):
+                self._leaving.pop(claim.instance_id, None)
             case NodeInterrupted(cause=Cause.INSTANCE_TERMINATED | Cause.INSTANCE_STOPPED, instance_id=of):
                 return of in self._leaving
             case _:
                 pass
         return False
+
+    def cordoned(self, called: str) -> dict[str, float]:
+        """Return since when nodes are cordoned, less those that were uncordoned, in seconds.
+
+        They are `called` by their "nodeClaim" or by their "node".
+        """
+        since: dict[str, float] = {}
+        for entry in self.entries:
+            if entry.event == "NodeCordoned":
+                since.setdefault(str(entry.fields[called]), entry.at)
+            elif entry.event == "NodeUncordoned":
+                since.pop(str(entry.fields[called]), None)
+        return since
 
     def add(self, event: str, fields: Fields, *, group: str = "") -> None:
         """Append an entry."""

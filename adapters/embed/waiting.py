@@ -99,10 +99,7 @@ def named(keys: Sequence[str]) -> str:
 def blocked_drains(cluster: FakeCluster, timeline: Timeline) -> Iterator[BlockedDrain]:
     """Yield the nodes on their way out that something holds, with the latest reason there is."""
     why = _latest(cluster.events(), "Node", _WHY_BLOCKED)
-    cordoned: dict[str, float] = {}
-    for entry in timeline.entries:
-        if entry.event == "NodeCordoned":
-            cordoned.setdefault(str(entry.fields["node"]), entry.at)
+    cordoned = timeline.cordoned("node")
     for node in cluster.nodes():
         held = why.get(("", node.name))
         leaves = node.unschedulable or DISRUPTED in node.taints or node.deleting_since is not None

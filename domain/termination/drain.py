@@ -31,6 +31,14 @@ class NodeCordoned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NodeUncordoned:
+    """A node that was to go stays after all, and new pods may come to it."""
+
+    claim: NodeClaim
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeDrained:
     """Nothing that must be waited for is left on a node."""
 
