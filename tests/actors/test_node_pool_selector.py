@@ -252,6 +252,25 @@ def test_a_class_that_cannot_be_launched_from_is_left_alone_for_five_seconds() -
 
 
 WANTED = NodeClassesWanted(wanted=((node_class(), DEFAULT_KUBELET),))
+
+
+def test_a_decision_is_told_what_delayed_its_catalogues_and_a_consolidation_pass_takes_nothing_of_it() -> (
+    None
+):
+    stage = Selecting()
+    stage.cloud.troubles.fail("instance_types", UnavailableError("no answer"))
+
+    stage.take()
+    assert [one.why for one in stage.only().delays] == ["no answer"]
+    stage.take(seconds=11)
+    stage.packer.received.clear()
+    stage.take(consolidation=Consolidation(candidates=()))
+    assert stage.only().delays == ()
+    stage.take()
+
+    assert [one.cause.value for one in stage.only().delays] == ["no_answer"]
+
+
 KEY = CatalogueKey(DEFAULT_CLASS, 1, DEFAULT_KUBELET)
 
 
