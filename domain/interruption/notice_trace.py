@@ -24,7 +24,7 @@ _QUEUED_LONG: Final = timedelta(seconds=10)
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one of the two spans of a notice says beside what both say."""
+    """Name, kind and attributes of one of a notice's two spans; both have other attributes in common."""
 
     name: str
     kind: SpanKind = SpanKind.INTERNAL
@@ -32,7 +32,7 @@ class _Part:
 
 
 class NoticeRoots:
-    """Which traces of nodes' ends were begun by a notice already, of so many the latest. Mutable."""
+    """Traces of nodes' ends that a notice has begun: the latest ten thousand of them. Mutable."""
 
     def __init__(self) -> None:
         self._begun: OrderedDict[SpanContext, None] = OrderedDict()

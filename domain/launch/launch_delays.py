@@ -1,4 +1,4 @@
-"""What delays launches: their steps that fail, are slow or wait, by claim, until its span is written."""
+"""Delays of launches: steps that fail, are slow or wait, by claim, until its span is written."""
 
 from __future__ import annotations
 

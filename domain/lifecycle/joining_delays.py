@@ -1,4 +1,4 @@
-"""What delays nodes on their way into use: writes that fail or are slow, and what keeps a node from use."""
+"""Delays of nodes on their way into use: writes that fail or are slow, and obstacles to their use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What delays finding out what pools can buy: reads of catalogues that fail, are slow or wait."""
+"""Delays of reading catalogues, which say what pools can buy: reads that fail, are slow or wait."""
 
 from __future__ import annotations
 

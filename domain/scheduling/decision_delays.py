@@ -1,4 +1,4 @@
-"""What delays decisions: pods that were refused or lost their node before, and decisions made first."""
+"""Delays of decisions: pods that were refused or lost their node before, and decisions made first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AT_ONCE: Final = timedelta(seconds=0.5)
 
 @dataclass(slots=True)
 class _Waiting:
-    """Why a pod was left waiting, by cause and reason: since when, how often, and what was said last."""
+    """Reasons why a pod was left waiting, each with since when, how often, and what was said last."""
 
     told: dict[tuple[DelayCause, str], tuple[datetime, int, str]] = field(default_factory=dict)
 
@@ -30,7 +30,7 @@ class _Waiting:
 
 
 class DecisionDelays:
-    """Why each pod that waits was not placed before, and how long a decision waited to be made. Mutable."""
+    """Reasons why waiting pods were not placed before, and the wait of a decision to be made. Mutable."""
 
     def __init__(self) -> None:
         self._pods: dict[str, _Waiting] = {}

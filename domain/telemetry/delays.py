@@ -26,7 +26,7 @@ _MOST_FAILING: Final = 10_000
 
 
 class DelayCause(StrEnum):
-    """What a span waits for: of calls how they fail, of nodes and pods what holds them."""
+    """Causes of a delay: of calls how they fail, of nodes and pods what holds them."""
 
     NO_ANSWER = "no_answer"
     THROTTLED = "throttled"

@@ -1,4 +1,4 @@
-"""What delays a stage of a node's end: calls that fail or are slow, and what holds its drain."""
+"""Delays of a stage of a node's end: calls that fail or are slow, and what holds its drain."""
 
 from __future__ import annotations
 

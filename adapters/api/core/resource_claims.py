@@ -24,7 +24,7 @@ class ConsumerModel(Model, kw_only=True):
 
 
 class ResourceClaimStatusModel(Model):
-    """What a claim has, and for whom it is reserved."""
+    """Devices that a claim has, and those it is reserved for."""
 
     allocation: AllocationModel | None = None
     reserved_for: tuple[ConsumerModel, ...] = ()
