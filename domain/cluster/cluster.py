@@ -293,8 +293,7 @@ class ClusterModel:
 
     def _devices_changed(self, claim: str) -> None:
         """Let the pods hope that wait for a resource claim: no node has other room because of it."""
-        waiting = (self.objects.pods[uid] for uid in self.objects.provisionable)
-        if any(pod.spec.resource_claims and claim in pod.resource_claim_keys for pod in waiting):
+        if any(self.waiting(uid) for uid in self.objects.storage.device_users(claim)):
             self._recorder.changes.retry_refused.add(Help.DEVICES)
 
     # --- pods

@@ -1,8 +1,8 @@
-"""Storage objects and resource claims by name, and the pods that use storage."""
+"""Storage objects and resource claims by name, and the pods that use them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside, StorageObject
@@ -52,6 +52,7 @@ class StorageBook:
         self.csi_nodes: dict[str, CSINode] = {}
         self.unreadable: frozenset[Kind] = frozenset()
         self._users: dict[str, dict[str, None]] = {}
+        self._device_users: dict[str, dict[str, None]] = {}
 
     # --- changing it
 
@@ -106,16 +107,23 @@ class StorageBook:
         if pod.terminal:
             self.leave(pod)
             return
-        for key in pod.claim_keys if pod.spec.volumes else ():
-            self._users.setdefault(key, {})[pod.uid] = None
+        for users, key in self._used_by(pod):
+            users.setdefault(key, {})[pod.uid] = None
 
     def leave(self, pod: Pod) -> None:
         """Note that a pod is gone."""
-        for key in pod.claim_keys if pod.spec.volumes else ():
-            users = self._users.get(key, {})
-            users.pop(pod.uid, None)
-            if not users:
-                self._users.pop(key, None)
+        for users, key in self._used_by(pod):
+            left = users.get(key, {})
+            left.pop(pod.uid, None)
+            if not left:
+                users.pop(key, None)
+
+    def _used_by(self, pod: Pod) -> Iterator[tuple[dict[str, dict[str, None]], str]]:
+        """Yield each claim that a pod uses, after the users of all claims of that kind."""
+        if pod.spec.volumes:
+            yield from ((self._users, key) for key in pod.claim_keys)
+        if pod.spec.resource_claims:
+            yield from ((self._device_users, key) for key in pod.resource_claim_keys)
 
     # --- asking it
 
@@ -159,6 +167,10 @@ class StorageBook:
     def users(self, claim: str) -> tuple[str, ...]:
         """Return the uids of the pods that use a claim, in the order they came."""
         return tuple(self._users.get(claim, _NOBODY))
+
+    def device_users(self, claim: str) -> tuple[str, ...]:
+        """Return the uids of the pods that use a claim on devices, in the order they came."""
+        return tuple(self._device_users.get(claim, _NOBODY))
 
     def shared(self, claim: str) -> bool:
         """Return whether more than one pod uses a claim."""

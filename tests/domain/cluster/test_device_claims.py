@@ -223,6 +223,21 @@ def test_only_changes_of_claims_that_waiting_pods_use_let_them_be_retried() -> N
     assert not helps(ObjectGone(kind=Kind.RESOURCE_CLAIM, key="default/foreign"))
 
 
+def test_a_claim_made_for_a_pod_that_waits_lets_it_be_retried_until_the_pod_is_gone() -> None:
+    pod = replace(using(MADE, made=(("gpu", "p1-gpu-x"),)), resource_version=2)
+    known = following(using(MADE), pod)
+    of = replace(claim("p1-gpu-x", made_for=pod.uid), resource_version=2)
+
+    known.learn(ObjectSeen(object=of), START)
+    assert Help.DEVICES in known.take_changes().retry_refused
+    known.learn(ObjectGone(kind=Kind.POD, key=pod.uid), START)
+    known.take_changes()
+    known.learn(ObjectSeen(object=replace(of, resource_version=3)), START)
+
+    assert Help.DEVICES not in known.take_changes().retry_refused
+    assert known.objects.storage.device_users(of.key) == ()
+
+
 def test_changes_of_claims_are_no_reason_to_consolidate_anew() -> None:
     known = following(claim())
     before = known.recent.stamp
