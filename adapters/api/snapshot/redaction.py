@@ -1,7 +1,8 @@
 """Objects of a cluster as a snapshot has them: nothing but the fields that are read here.
 
 What no model names is not written: environment, commands, arguments and images of containers, managed fields,
-and data of any kind. Of annotations those stay that mean something to Kubernetes, Karpenter or Treenail.
+and data of any kind; nor are messages of conditions, which are anybody's text. Of annotations those stay that
+mean something to Kubernetes, Karpenter or Treenail.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def redacted(api_version: str, kind: str, content: Mapping[str, object]) -> Tree
     tree: Tree = (
         {"metadata": _head(content), "spec": content.get("spec", {})}
         if known is None
-        else msgspec.to_builtins(read(known.model, content))
+        else _as_read(read(known.model, content))
     )
     tree.pop("apiVersion", None)
     tree.pop("kind", None)
@@ -60,10 +61,19 @@ def redacted(api_version: str, kind: str, content: Mapping[str, object]) -> Tree
     if kind in _NODE_CLASSES:
         spec.pop("userData", None)
     _without_annotations(metadata)
+    _without_messages(tree.get("status", {}))
     if kind not in _POOLS:
-        for value in spec.values():
-            _within(value)
+        # A PodTemplate has its template beside where others have a spec.
+        _within({**spec, "template": tree.get("template", spec.get("template"))})
     return {"apiVersion": api_version, "kind": kind, **tree}
+
+
+def _as_read(model: Any) -> Tree:  # noqa: ANN401 (a model of any kind)
+    """Return the fields of a model, less a status of which nothing is read: it has no model of its own."""
+    tree: Tree = msgspec.to_builtins(model)
+    if isinstance(getattr(model, "status", None), dict):
+        tree.pop("status", None)
+    return tree
 
 
 def _head(content: Mapping[str, object]) -> Tree:
@@ -80,11 +90,16 @@ def _within(value: object) -> None:
                 _without_annotations(value["metadata"])
             for one in value.values():
                 _within(one)
-        case list():
+        case list() | tuple():
             for one in value:
                 _within(one)
         case _:
             pass
+
+
+def _without_messages(status: Tree) -> None:
+    for condition in status.get("conditions", ()):
+        condition.pop("message", None)
 
 
 def _without_annotations(metadata: Tree) -> None:
