@@ -31,6 +31,8 @@ _PLAIN: Final[dict[str, type]] = {
     "zonal_shifts": bool,
 }
 _FAULTS: Final[dict[str, type]] = {kind.__name__: kind for kind in (ClusterFaults, EC2Faults)}
+# The one input that is given a class: that of a message.
+_TAKES_CLASS: Final = "crash_at"
 _OTHERS: Final = ("system", "cluster", "catalogue", "prices", "cloud")
 
 
@@ -171,6 +173,10 @@ def _name(of: type) -> str:
 def _read(one: _WrittenInput, path: str | Path) -> Input:
     if one.call not in RECORDED:
         raise RecordingError(f"{path}: {one.call} is no input of a rehearsal")
+    given = (*one.args, *one.kwargs.values())
+    # Elsewhere a class would be called, as `where` of `fail` is.
+    if one.call != _TAKES_CLASS and any(isinstance(value, dict) and "class" in value for value in given):
+        raise RecordingError(f"{path}: {one.call} takes no class")
     args = tuple(_value(value, path) for value in one.args)
     kwargs = {name: _value(value, path) for name, value in one.kwargs.items()}
     return Input(one.at, one.step, one.call, args, kwargs, one.raised)

@@ -215,6 +215,7 @@ def call(name: str, *args: object) -> dict[str, object]:
 
 
 popen = {"error": "subprocess:Popen", "text": "true"}
+a_class = {"class": "subprocess:Popen"}
 
 
 def stormy(rehearsal: Rehearsal) -> None:
@@ -293,6 +294,7 @@ def test_what_json_cannot_hold_is_not_recorded(tmp_path: Path) -> None:
         (lambda w: {**w, "conditions": {}}, "cluster_faults"),
         (lambda w: {**w, "inputs": [call("__exit__")]}, "__exit__ is no input of a rehearsal"),
         (lambda w: {**w, "inputs": [call("fail", popen)]}, "no such class subprocess:Popen"),
+        (lambda w: {**w, "inputs": [call("fail") | {"kwargs": {"where": a_class}}]}, "fail takes no class"),
         (lambda w: {**w, "inputs": [{}]}, "required field `at`"),
         (lambda w: {**w, "conditions": w["conditions"] | {"ec2_faults": {"slow": 7}}}, "is no probability"),
     ],
