@@ -113,7 +113,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSnapshot:
-    """When a cluster was written down, and the kinds that could not be read then, as "KIND: why"."""
+    """When a cluster was written down, and what could not be read then, as "KIND: why"."""
 
     name: str
     uid: str = ""

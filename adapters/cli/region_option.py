@@ -28,7 +28,7 @@ def home_meant(decoded: Decoded, region: str) -> Home:
 
 
 def not_read(decoded: Decoded) -> Iterator[str]:
-    """Yield a line on the kinds that a snapshot could not read, if there are any."""
+    """Yield a line on what a snapshot could not read, if there are any."""
     for one in decoded.snapshots:
         if one.not_read:
-            yield f"ClusterSnapshot {one.name}: some kinds could not be read: {'; '.join(one.not_read)}"
+            yield f"ClusterSnapshot {one.name}: some of it could not be read: {'; '.join(one.not_read)}"

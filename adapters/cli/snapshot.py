@@ -41,8 +41,9 @@ def snapshot(
     cluster = write_cluster(kubeconfig, context)
     taken_at = datetime.now(UTC)
     read = write_account(cluster, region) if account else None
+    missing = (*cluster.not_read, *(read.not_read if read is not None else ()))
     documents = [
-        _head(cluster, taken_at),
+        _head(missing, taken_at),
         *((read.document,) if read and read.document else ()),
         *cluster.objects,
     ]
@@ -54,13 +55,13 @@ def snapshot(
                 _write(documents, stream)
         except OSError as error:
             raise BadInputError(f"--output {output}: cannot be written: {error.strerror}") from None
-    _tell(cluster, read, output)
+    _tell(cluster, read, missing, output)
 
 
-def _head(cluster: ClusterWritten, taken_at: datetime) -> Tree:
+def _head(missing: tuple[str, ...], taken_at: datetime) -> Tree:
     spec: Tree = {"takenAt": taken_at.isoformat(timespec="seconds").replace("+00:00", "Z")}
-    if cluster.not_read:
-        spec["notRead"] = list(cluster.not_read)
+    if missing:
+        spec["notRead"] = list(missing)
     return {
         "apiVersion": _API_VERSION,
         "kind": "ClusterSnapshot",
@@ -73,11 +74,12 @@ def _write(documents: list[Tree], stream: TextIO) -> None:
     yaml.dump_all(documents, stream, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, explicit_start=True)
 
 
-def _tell(cluster: ClusterWritten, read: AccountWritten | None, output: str) -> None:
+def _tell(
+    cluster: ClusterWritten, read: AccountWritten | None, missing: tuple[str, ...], output: str
+) -> None:
     """Tell in a line what was read, and in one more what could not be."""
     of_account = f"; of the account {read.told}" if read is not None and read.document else ""
     sys.stderr.write(f"treenail: {output}: {cluster.counts()}{of_account}\n")
-    missing = (*cluster.not_read, *(read.not_read if read is not None else ()))
     if missing:
         warn([f"not read: {'; '.join(missing)}"])
     if cluster.without_user_data:

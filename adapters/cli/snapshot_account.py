@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Any, Final
 
+from treenail.adapters.api.errors import FieldError
+from treenail.adapters.api.kinds import kind_of
+from treenail.adapters.api.reading import Reading
 from treenail.adapters.api.snapshot.redaction import Tree
+from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.snapshot_cluster import ClusterWritten
 from treenail.domain.model import labels
-from treenail.domain.model.errors import PortError
+from treenail.domain.model.errors import NotFoundError, PortError
+from treenail.domain.model.node_classes import NodeClass, SelectorTerm
 
 if TYPE_CHECKING:  # the library for it takes a third of a second to import
     from treenail.adapters.ec2.discovery.asking import Aws
 
 _API_VERSION: Final = "treenail.sh/v1alpha1"
-_NODE_CLASSES: Final = ("EC2NodeClass", "AWSNodeTemplate")
+# What a node class is written in: a Provisioner may hold its own.
+_NODE_CLASSES: Final = ("EC2NodeClass", "AWSNodeTemplate", "Provisioner")
 _ARCHITECTURES: Final = {"x86_64": "amd64", "arm64": "arm64"}
+# Whose images a name means where no owner is given: anybody may call an image as they like.
+_TRUSTED: Final = ("amazon", "self")
+# The platform of reservations in which the nodes of a rehearsal run.
+_LINUX: Final = "Linux/UNIX"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +57,13 @@ class AccountWritten:
 
 
 def write_account(cluster: ClusterWritten, region: str) -> AccountWritten:
-    """Read the account in a region, by default that of the cluster's nodes, with the credentials at hand."""
+    """Read the account in a region, by default that of the cluster's nodes, with the credentials at hand.
+
+    Raises:
+        BadInputError: `region` is no name of a region.
+    """
     import boto3  # noqa: PLC0415
-    from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+    from botocore.exceptions import BotoCoreError, InvalidRegionError  # noqa: PLC0415
 
     from treenail.adapters.ec2.call_retries import CallRetries  # noqa: PLC0415
     from treenail.adapters.ec2.clients import Clients  # noqa: PLC0415
@@ -59,6 +76,8 @@ def write_account(cluster: ClusterWritten, region: str) -> AccountWritten:
         if session.get_credentials() is None:
             return AccountWritten(None, ("the account: there are no AWS credentials",))
         clients = Clients.open(region=region or _region_of(cluster.objects), session=session)
+    except InvalidRegionError:
+        raise BadInputError(f"--region {region}: is no name of a region, such as us-east-1") from None
     except (BotoCoreError, ValueError) as error:
         return AccountWritten(None, (f"the account: {error}",))
     return _Reading(Aws(clients, CallRetries(SystemClock(), SystemDice())), cluster.objects).written()
@@ -79,10 +98,10 @@ def _labels(of: Tree) -> Mapping[str, str]:
 class _Reading:
     """Reads one part of an account after the other; what may not be read is noted, and the others go on."""
 
-    def __init__(self, aws: Aws, objects: Iterable[Tree]) -> None:
+    def __init__(self, aws: Aws, objects: Sequence[Tree]) -> None:
         self._aws = aws
         self._ec2 = aws.clients.ec2
-        self._classes = [one["spec"] for one in objects if one["kind"] in _NODE_CLASSES]
+        self._classes = tuple(_node_classes(objects))
         self._claims = [one for one in objects if one["kind"] in {"NodeClaim", "Machine"}]
         self._not_read: list[str] = []
 
@@ -102,8 +121,9 @@ class _Reading:
             "placementGroups": self._part("placement groups", self._placement_groups),
             "prices": {name: of for name, of in prices.items() if of},
         }
-        known = {name: part for name, part in parts.items() if part}
-        if not known:
+        # What was looked for and is not there is written as such: what is left out may be there.
+        known = {name: part for name, part in parts.items() if part is not None}
+        if known.keys() <= {"prices"} and not parts["prices"]:
             return AccountWritten(None, tuple(self._not_read))
         document = {
             "apiVersion": _API_VERSION,
@@ -121,8 +141,6 @@ class _Reading:
             return None
 
     def _pages(self, action: str, ask: Callable[..., Any], key: str, **asked: object) -> list[Any]:
-        from functools import partial  # noqa: PLC0415
-
         pages = self._aws.pages("ec2", action, partial(ask, **asked))
         return [one for page in pages for one in page[key]]
 
@@ -135,15 +153,32 @@ class _Reading:
             {
                 "id": one["SubnetId"],
                 "zone": one["AvailabilityZone"],
-                "cidr": one["CidrBlock"],
+                "cidr": one.get("CidrBlock", ""),
                 "tags": _tags(one),
                 "vpc": one["VpcId"],
             }
-            for one in found
+            for one in self._in_zones("subnets", found)
         ]
-        terms = [term for one in self._classes for term in _terms(one, "subnetSelector")]
+        terms = [term for one in self._classes for term in one.subnet_terms]
         vpcs = {one["vpc"] for one in there if any(_selects(term, one) for term in terms)}
-        return [one for one in _sorted(there) if not vpcs or one["vpc"] in vpcs]
+        meant = [one for one in _sorted(there) if not vpcs or one["vpc"] in vpcs]
+        if not meant:
+            raise NotFoundError(f"there are none in {self._aws.clients.region} for these credentials")
+        return _apart(meant)
+
+    def _in_zones(self, name: str, found: Iterable[Tree]) -> list[Tree]:
+        """Return what is in a zone of the region; what is in a Local or Wavelength Zone is noted."""
+        region = self._aws.clients.region
+        near, away = list[Tree](), set[str]()
+        for one in found:
+            zone = one.get("AvailabilityZone", "")
+            if zone[:-1] == region:
+                near.append(one)
+            else:
+                away.add(zone)
+        if away:
+            self._not_read.append(f"{name} outside of {region}'s own zones: {', '.join(sorted(away))}")
+        return near
 
     def _groups(self, vpcs: list[str]) -> list[Tree]:
         filters = [{"Name": "vpc-id", "Values": vpcs}] if vpcs else []
@@ -155,28 +190,31 @@ class _Reading:
             {"id": one["GroupId"], "name": one.get("GroupName", ""), "tags": _tags(one)} for one in found
         )
 
-    def _images(self) -> list[Tree]:
-        """Return the images that node classes name by id, name or tags; published ones need not be told."""
-        filters: list[list[dict[str, Any]]] = []
-        for term in (term for one in self._classes for term in _terms(one, "amiSelector")):
-            if term.get("id"):
-                filters.append([{"Name": "image-id", "Values": [term["id"]]}])
-            elif term.get("name") or term.get("tags"):
-                by_name = [{"Name": "name", "Values": [term["name"]]}] if term.get("name") else []
-                filters.append([*by_name, *_by_tags(term.get("tags") or {})])
+    def _images(self) -> list[Tree] | None:
+        """Return the images that node classes select by id, name or tags; published ones need not be told.
+
+        None where they select none so: then it is not known which there are.
+        """
+        terms = [term for one in self._classes for term in one.ami_terms]
+        asked = [(term, _image_query(term)) for term in terms]
         found: dict[str, Tree] = {}
-        for wanted in filters:
-            for one in self._pages("DescribeImages", self._ec2.describe_images, "Images", Filters=wanted):
+        for term, query in asked:
+            if query is None:
+                continue
+            for one in self._pages("DescribeImages", self._ec2.describe_images, "Images", **query):
                 arch = _ARCHITECTURES.get(one.get("Architecture", ""))
                 if arch is not None:
                     found[one["ImageId"]] = {
                         "id": one["ImageId"],
                         "architecture": arch,
                         "name": one.get("Name", ""),
-                        "owner": one.get("ImageOwnerAlias") or one.get("OwnerId", ""),
+                        # As the term has it: "self" and the number of the account mean the same.
+                        "owner": term.owner or one.get("ImageOwnerAlias") or one.get("OwnerId", ""),
                         "tags": _tags(one),
                         "made": one.get("CreationDate", ""),
                     }
+        if all(query is None for _, query in asked):
+            return None
         # The newest comes last, and is the one that is launched.
         by_age = sorted(found.values(), key=lambda one: (one["made"], one["id"]))
         return [{key: value for key, value in one.items() if key != "made"} for one in by_age]
@@ -184,11 +222,15 @@ class _Reading:
     def _reservations(self) -> list[Tree]:
         """Return the active reservations, with room for the nodes in them and for what is left."""
         describe = self._ec2.describe_capacity_reservations
-        active = [{"Name": "state", "Values": ["active"]}]
-        found = self._pages("DescribeCapacityReservations", describe, "CapacityReservations", Filters=active)
+        # Nodes run on shared hardware.
+        wanted = {"state": "active", "tenancy": "default"}
+        usable = [{"Name": name, "Values": [value]} for name, value in wanted.items()]
+        found = self._pages("DescribeCapacityReservations", describe, "CapacityReservations", Filters=usable)
         used = Counter(_labels(one).get(labels.RESERVATION_ID, "") for one in self._claims)
         there = []
-        for one in found:
+        for one in self._in_zones("capacity reservations", found):
+            if one.get("InstancePlatform") != _LINUX:
+                continue
             own, end = one["CapacityReservationId"], one.get("EndDate")
             instances = one.get("AvailableInstanceCount", 0) + used[own]
             if instances:
@@ -251,22 +293,46 @@ def _tags(of: Mapping[str, Any]) -> dict[str, str]:
     return {tag["Key"]: tag["Value"] for tag in of.get("Tags", ()) if not tag["Key"].startswith("aws:")}
 
 
-def _terms(spec: Tree, name: str) -> list[Mapping[str, Any]]:
-    """Return the terms of a selector: a list of the present API, or the tags of the old one."""
-    old = spec.get(name)
-    return [*spec.get(f"{name}Terms", ()), *([{"tags": old}] if isinstance(old, Mapping) else ())]
+def _node_classes(objects: Iterable[Tree]) -> Iterator[NodeClass]:
+    """Yield the node classes among objects; one that makes no sense selects nothing."""
+    for one in objects:
+        if one["kind"] in _NODE_CLASSES:
+            with suppress(FieldError):
+                found = kind_of(one["apiVersion"], one["kind"]).read(one, Reading()).objects
+                yield from (own for own in found if isinstance(own, NodeClass))
 
 
-def _selects(term: Mapping[str, Any], thing: Tree) -> bool:
-    if term.get("id"):
-        return bool(term["id"] == thing["id"])
-    wanted = term.get("tags") or {}
+def _selects(term: SelectorTerm, thing: Tree) -> bool:
+    if term.id:
+        return bool(term.id == thing["id"])
     tags = thing["tags"]
-    return bool(wanted) and all(k in tags and v in ("*", tags[k]) for k, v in wanted.items())
+    wanted = (*term.tags, *((("Name", term.name),) if term.name else ()))
+    return bool(wanted) and all(k in tags and v in ("*", tags[k]) for k, v in wanted)
 
 
-def _by_tags(tags: Mapping[str, str]) -> list[dict[str, Any]]:
-    return [
-        {"Name": "tag-key", "Values": [key]} if value == "*" else {"Name": f"tag:{key}", "Values": [value]}
-        for key, value in tags.items()
-    ]
+def _apart(subnets: list[Tree]) -> list[Tree]:
+    """Return subnets; one of another network that has addresses of one before is left without its own."""
+    taken: list[IPv4Network] = []
+    for one in subnets:
+        block = IPv4Network(one["cidr"]) if one["cidr"] else None
+        if block is None or any(block.overlaps(other) for other in taken):
+            del one["cidr"]
+        else:
+            taken.append(block)
+    return subnets
+
+
+def _image_query(term: SelectorTerm) -> dict[str, Any] | None:
+    """Return how EC2 is asked for the images of a term, None where it means published ones."""
+    from treenail.adapters.ec2.discovery.asking import bearing, matching  # noqa: PLC0415
+
+    if term.alias or term.ssm_parameter:
+        return None
+    named = {"image-id": term.id, "name": term.name}
+    filters = [matching(name, (value,)) for name, value in named.items() if value]
+    owners = [term.owner] if term.owner else [*(_TRUSTED if term.name else ())]
+    return {
+        "Filters": [*filters, *bearing(term.tags), matching("state", ("available",))],
+        "MaxResults": 1000,
+        **({"Owners": owners} if owners else {}),
+    }

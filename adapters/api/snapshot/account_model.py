@@ -77,8 +77,8 @@ class CapacityReservationModel(StrictModel, kw_only=True):
     instances: Positive
     type: Literal["default", "capacity-block"] = "default"
     instance_match_criteria: Literal["open", "targeted"] = "targeted"
-    owner_id: Annotated[str, Meta(pattern=r"^\d{12}$", extra={"wanted": "an account of 12 digits"})] = (
-        "123456789012"
+    owner_id: Annotated[str, Meta(pattern=r"^\d{12}$", extra={"wanted": "an account of 12 digits"})] = field(
+        default="123456789012", name="ownerID"
     )
     interruptible: bool = False
     end_time: Time | None = None
@@ -221,18 +221,27 @@ def _subnets(models: Sequence[SubnetModel]) -> tuple[Subnet, ...]:
         Subnet(
             id=one.id,
             zone=one.zone,
-            cidr=one.cidr or str(next(free)),
+            cidr=one.cidr or _next(free, f"spec.subnets[{n}].cidr"),
             name=(one.tags or {}).get(_NAME_TAG, ""),
             tags=one.tags,
         )
-        for one in models
+        for n, one in enumerate(models)
     )
+
+
+def _next(free: Iterator[IPv4Network], at: str) -> str:
+    block = next(free, None)
+    if block is None:
+        raise FieldError(at, "is missing: the other subnets leave no block free")
+    return str(block)
 
 
 # --- checks
 
 
 def _check(spec: AccountSpecModel) -> None:
+    if spec.subnets is not None and not spec.subnets:
+        raise FieldError("spec.subnets", "is empty: nodes need a subnet; leave it out where none is known")
     if spec.region and not _REGION.fullmatch(spec.region):
         raise FieldError("spec.region", f"{quoted(spec.region)} is no region such as us-east-1")
     for field_name, prefix, things in (

@@ -55,6 +55,11 @@ def test_a_subnet_without_a_block_has_one_of_its_own() -> None:
         ({"prices": {"onDemand": {"m5.large": -1}}}, "spec.prices.onDemand"),
         ({"prices": {"onDemand": {"large": 1}}}, "'large' is no instance type"),
         ({"subnetz": []}, "spec.subnetz"),
+        ({"subnets": []}, "spec.subnets: is empty"),
+        (
+            {"subnets": [{**SUBNET, "cidr": "0.0.0.0/0"}, {"id": "subnet-2", "zone": "eu-west-1a"}]},
+            "spec.subnets[1].cidr: is missing: the other subnets leave no block free",
+        ),
         (
             {
                 "capacityReservations": [

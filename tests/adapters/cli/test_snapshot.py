@@ -159,7 +159,7 @@ def test_a_kind_that_may_not_be_read_is_named_and_named_again_where_the_file_is_
     assert "warning: not read: PodDisruptionBudget: " in ran.err
     assert documents[0]["spec"]["notRead"][0].startswith("PodDisruptionBudget: ")
     again = treenail("simulate", "-f", str(tmp_path / "cluster.yaml"))
-    assert "some kinds could not be read: PodDisruptionBudget: " in again.err
+    assert "some of it could not be read: PodDisruptionBudget: " in again.err
 
 
 def test_an_object_that_makes_no_sense_is_named_and_the_others_are_written(
