@@ -96,7 +96,8 @@ class Shop:
 
     def knows(self, instance_type: str) -> bool:
         """Return whether there is an instance type of this name at all."""
-        return self._catalogue.on_demand_price(instance_type) is not None
+        # A type may have no price on demand. To look at all types resolves the catalogue.
+        return self._catalogue.on_demand_price(instance_type) is not None or instance_type in self.names()
 
     @property
     def zones(self) -> tuple[str, ...]:

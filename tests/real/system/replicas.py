@@ -202,6 +202,8 @@ def _replica(
         program=program,
         KUBECONFIG=str(checkpoint.kubeconfig),
         DISABLE_LEADER_ELECTION="false",
+        # A dry run of CreateFleet would be taken for the launch in which the leader is to be lost.
+        DISABLE_DRY_RUN="true",
         AWS_SDK_UA_APP_ID=name,
         PYTHONPATH=f"{ROOT / '.dev'}:{ROOT}",
         **env,
