@@ -102,7 +102,7 @@ class PricesModel(StrictModel):
 
 
 class AccountSpecModel(StrictModel):
-    """What an account has in one region."""
+    """Subnets, images, prices and the like that an account has in one region."""
 
     region: str = ""
     subnets: tuple[SubnetModel, ...] | None = None

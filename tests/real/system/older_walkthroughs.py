@@ -61,7 +61,6 @@ def beta_scene(plane: ControlPlane, lab: Lab, jaeger: Jaeger | None = None) -> I
         yield there
         # Definitions that were just told of the webhook are not served for a moment.
         there.cluster.install()
-        there.cluster.clear()
 
 
 def spot_walkthrough(lab: Lab) -> list[dict[str, Any]]:

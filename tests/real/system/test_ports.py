@@ -102,7 +102,6 @@ def getting(url: str) -> Callable[[], object]:
 def cluster(control_plane: ControlPlane) -> Iterator[Cluster]:
     cluster = Cluster(control_plane)
     cluster.install()
-    cluster.clear()
     yield cluster
     cluster.clear()
     control_plane.request("DELETE", "/api/v1/namespaces/kube-system/secrets/treenail-webhook")

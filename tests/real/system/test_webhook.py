@@ -47,7 +47,6 @@ spec:
 def cluster(control_plane: ControlPlane) -> Iterator[Cluster]:
     cluster = Cluster(control_plane)
     cluster.install()
-    cluster.clear()
     yield cluster
     cluster.clear()
     control_plane.request("DELETE", "/api/v1/namespaces/kube-system/secrets/treenail-webhook")
