@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -91,6 +92,8 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
         self._fruitless_lasts = _FRUITLESS_LASTS
         # The moves that were proposed last, and what their nodes are known by.
         self._moves: dict[tuple[str, ...], tuple[Move, About]] = {}
+        # What was reported last, and before when (in monotonic seconds) all of it was told lately.
+        self._reported: tuple[Consolidation | None, float] = (None, 0.0)
 
     def begin(self) -> None:
         self._look_after(_LOOK_SECONDS)
@@ -161,20 +164,30 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
 
     def _report(self, consolidation: Consolidation) -> None:
         """Tell which nodes may be consolidated at all, and why others may not."""
+        before, told_until = self._reported
+        if consolidation is before and self._timers.monotonic() < told_until:
+            return
         reason = {"reason": Cause.UNDERUTILIZED.value}
         eligible = Series(DISRUPTION_ELIGIBLE_NODES, len(consolidation.candidates), reason)
         self._telemetry.show("nodes to consolidate", lambda: (eligible,))
-        self._publish(no_candidates(consolidation.staying, consolidation.events, consolidation.about))
+        events = no_candidates(consolidation.staying, consolidation.events, consolidation.about)
+        self._reported = consolidation, self._publish(events)
 
-    def _publish(self, events: Iterable[ClusterEvent]) -> None:
-        """Have events written that were not lately, and not too many at a time."""
-        left = _MOST_EVENTS
+    def _publish(self, events: Iterable[ClusterEvent]) -> float:
+        """Have events written that were not lately, and not too many at a time.
+
+        Return from which monotonic second on one of them is news again, or still.
+        """
+        left, news_at = _MOST_EVENTS, math.inf
         for event in events:
             about = event.about.uid or event.about.name
             what = event.message if event.reason.startswith("Consolidation") else ""
-            if left and self._told.news((about, event.reason, what)):
+            key = about, event.reason, what
+            if left and self._told.news(key):
                 left -= 1
                 publish(self._tasks, self._writer, event)
+            news_at = min(news_at, self._told.news_at(key))
+        return news_at
 
     def _propose(self, found: ConsolidationPlanned, plan: ConsolidationPlan) -> int:
         """Propose the moves that may be; return how many."""

@@ -12,7 +12,7 @@ from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.consolidating import ConsolidationPostponed, ConsolidationWanted, MoveWithdrawn
 from treenail.domain.cluster.expected_pods import is_expected
-from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, SnapshotTaken
+from treenail.domain.cluster.planning import Consolidation, PlanCommitted, PlanDecided, SnapshotTaken
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules, consolidation_pass
 from treenail.domain.disruption.disruption import DisruptNodes, decision_labels
 from treenail.domain.disruption.move_history import MoveHistory
@@ -55,16 +55,21 @@ class ConsolidationMoves:
         # The moves of the present pass that are made, by decision.
         self._made: dict[str, None] = {}
         self.history = MoveHistory()
+        # What was looked at last, and the version of the model that it was.
+        self._looked_at: tuple[object, Consolidation] | None = None
 
     def serve(self, wanted: ConsolidationWanted, now: datetime, *, busy: bool) -> None:
         """Give a snapshot for a pass, unless pods are decided on, or there is nothing to be found."""
         if busy or self.pods_wait():
             self._consolidator.tell(ConsolidationPostponed(busy=True))
             return
-        found = consolidation_pass(
-            self._model, self._rules, self.history, now, urgent_only=wanted.urgent_only
-        )
-        if not found.candidates or found.state == wanted.fruitless:
+        found = self._unchanged(now)
+        if found is None or not _fruitless(found, wanted):
+            found = consolidation_pass(
+                self._model, self._rules, self.history, now, urgent_only=wanted.urgent_only
+            )
+            self._looked_at = self._model.version, found
+        if _fruitless(found, wanted):
             self._consolidator.tell(ConsolidationPostponed(consolidation=found))
             return
         names = frozenset(one.name for one in found.candidates)
@@ -74,6 +79,13 @@ class ConsolidationMoves:
         self._model.buffers.offer_moved(pod for pod in snapshot.pods if is_expected(pod))
         decision = Decision(id=self._runtime.dice.token(), opened_at=now, closed_at=now, pods=0)
         self._selector.tell(SnapshotTaken(decision=decision, snapshot=snapshot, consolidation=found))
+
+    def _unchanged(self, now: datetime) -> Consolidation | None:
+        """Return what was looked at last, where neither the model nor the time has changed it since."""
+        version, found = self._looked_at or (None, None)
+        if found is None or version is None or version != self._model.version:
+            return None
+        return found if found.same_until is None or now < found.same_until else None
 
     def held(self, planned: PlanDecided, now: datetime, *, busy: bool) -> Blocker | None:
         """Return why a move is not to be made now: pods may need the room, or it undoes a recent one."""
@@ -163,3 +175,8 @@ class ConsolidationMoves:
         for one in unneeded:
             self._model.mark_for_disruption(one.name)
         return (DisruptNodes(nodes=unneeded, cause=Cause.EMPTY, decided_at=now),) if unneeded else ()
+
+
+def _fruitless(found: Consolidation, wanted: ConsolidationWanted) -> bool:
+    """Return whether there is nothing to be found: no node may go, or the last search found nothing."""
+    return not found.candidates or found.state == wanted.fruitless

@@ -42,11 +42,19 @@ class ToldLately:
     """Remembers what was told, so that it is not told again and again."""
 
     def __init__(self, monotonic: Callable[[], float], *, seconds: float = _TOLD_SECONDS) -> None:
-        self._told: TTLCache[Hashable, bool] = TTLCache(_MOST_TOLD, seconds, timer=monotonic)
+        self._monotonic = monotonic
+        self._seconds = seconds
+        # When each was told.
+        self._told: TTLCache[Hashable, float] = TTLCache(_MOST_TOLD, seconds, timer=monotonic)
 
     def news(self, what: Hashable) -> bool:
         """Take in that `what` is told now; return whether it was not told lately."""
         if what in self._told:
             return False
-        self._told[what] = True
+        self._told[what] = self._monotonic()
         return True
+
+    def news_at(self, what: Hashable) -> float:
+        """Return from which monotonic second on `what` is news again, now where it was not told lately."""
+        told = self._told.get(what)
+        return self._monotonic() if told is None else told + self._seconds

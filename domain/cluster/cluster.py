@@ -93,6 +93,17 @@ class ClusterModel:
             case Resynced():
                 self._resync(fact, now)
 
+    @property
+    def version(self) -> object:
+        """What is equal at two times only where nothing that consolidation looks at changed between them.
+
+        None while changes are still to be taken.
+        """
+        if self._recorder.changes:
+            return None
+        # Budgets of pods change by no revision, but by a stamp.
+        return self.revision, self.recent.stamp, self.shifted_zones
+
     def take_changes(self) -> Changes:
         """Return what has changed since this was last asked."""
         changes = self._recorder.take()

@@ -67,9 +67,10 @@ class Consolidation:
 
     `staying` are nodes that are no candidates, and why; `events` the reason of the event that says so, for
     those of which people are told. `about` is what each node is known by, by name.
-    `state` stands for all that was looked at: while it is the same, there is no other answer. With
-    `urgent_only`, only a decision on pods that lose their machine ends the search for moves. With `whole`,
-    budgets do not bound what is looked for.
+    `state` stands for all that was looked at: while it is the same, there is no other answer. It, the
+    candidates and the nodes that stay are the same before `same_until` (None: always) where nothing happens.
+    With `urgent_only`, only a decision on pods that lose their machine ends the search for moves. With
+    `whole`, budgets do not bound what is looked for.
     """
 
     candidates: tuple[CandidateNode, ...]
@@ -80,6 +81,7 @@ class Consolidation:
     events: Mapping[str, str] = field(default_factory=dict)
     about: Mapping[str, tuple[ObjectRef, ...]] = field(default_factory=dict)
     state: object = None
+    same_until: datetime | None = None
     urgent_only: bool = False
     whole: bool = False
 

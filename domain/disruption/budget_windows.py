@@ -18,3 +18,11 @@ def counts(budget: Budget, now: datetime) -> bool:
         return True
     first = first_after(budget.schedule, now - budget.duration)
     return first is None or first <= now
+
+
+def next_change(budget: Budget, now: datetime) -> datetime | None:
+    """Return before when `counts` says the same as at `now`, None where it always does."""
+    if not budget.schedule or budget.duration is None:
+        return None
+    first = first_after(budget.schedule, now - budget.duration)
+    return first if first is None or first > now else first + budget.duration

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.planning import Consolidation
 from treenail.domain.disruption.acceptance import budgets_at_present
+from treenail.domain.disruption.budget_windows import next_change
 from treenail.domain.disruption.consolidation_candidates import consolidation_candidates
 from treenail.domain.disruption.consolidation_terms import pool_terms
 from treenail.domain.disruption.consolidation_windows import not_receiving
@@ -41,7 +42,8 @@ class ConsolidationRules:
 class ConsolidationScope:
     """What of a cluster may be consolidated now, on which terms, and why other nodes stay.
 
-    Budgets of pools are not asked: `terms` leave open how many nodes may go.
+    Budgets of pools are not asked: `terms` leave open how many nodes may go. Candidates, nodes that stay
+    and those that do not receive pods are the same before `same_until` (None: always) where nothing happens.
     """
 
     candidates: tuple[CandidateNode, ...]
@@ -49,6 +51,7 @@ class ConsolidationScope:
     terms: Mapping[str, PoolTerms]
     not_receiving: frozenset[str]
     events: Mapping[str, str]
+    same_until: datetime | None
 
 
 def consolidation_scope(
@@ -63,17 +66,31 @@ def consolidation_scope(
     found = consolidation_candidates(model, now, prices=prices)
     claims = model.objects.claims
     settled = [one for one in found.candidates if not _moving(model, one, now)]
-    of_others = [one for one in found.candidates if one not in settled]
-    moving = (StayingNode(name=one.name, why=Block.MOVING.by()) for one in of_others)
+    kept = {one.name for one in settled}
+    moving = [
+        StayingNode(name=one.name, why=Block.MOVING.by()) for one in found.candidates if one.name not in kept
+    ]
+    within = not_receiving(model, now)
+    ends = [
+        *within.values(),
+        *(one.why.until for one in found.staying),
+        *(history.forgotten_at(claims[one.name], now) for one in settled),
+        *(now for _ in moving),  # until when is not known
+    ]
     return ConsolidationScope(
         candidates=tuple(
             replace(one, least_saving=history.least_saving(claims[one.name], now)) for one in settled
         ),
         staying=(*found.staying, *moving),
         terms=pool_terms(model, now, prices=prices, payback=payback),
-        not_receiving=not_receiving(model, now),
+        not_receiving=frozenset(within),
         events=found.events,
+        same_until=_earliest(ends),
     )
+
+
+def _earliest(times: Iterable[datetime | None]) -> datetime | None:
+    return min((at for at in times if at is not None), default=None)
 
 
 def consolidation_pass(
@@ -88,6 +105,7 @@ def consolidation_pass(
     prices = NodePrices(overhead_cost=rules.node_overhead_cost)
     scope = consolidation_scope(model, history, now, prices=prices, payback=rules.payback)
     terms = _within_budgets(model, scope.terms, now)
+    budgets = (budget for pool in model.objects.pools.values() for budget in pool.disruption.budgets)
     return Consolidation(
         candidates=scope.candidates,
         terms=terms,
@@ -102,6 +120,7 @@ def consolidation_pass(
             scope.not_receiving,
             tuple((name, terms[name].allowed) for name in sorted(terms)),
         ),
+        same_until=_earliest((scope.same_until, *(next_change(budget, now) for budget in budgets))),
         urgent_only=urgent_only,
     )
 

@@ -28,21 +28,21 @@ def consolidatable_at(claim: NodeClaim, pool: NodePool | None) -> datetime | Non
     return (claim.last_pod_event_at or claim.since(INITIALIZED)) + after
 
 
-def not_receiving(model: ClusterModel, now: datetime) -> frozenset[str]:
+def not_receiving(model: ClusterModel, now: datetime) -> dict[str, datetime | None]:
     """Return the nodes, by name, within their window or not in use yet: no running pod is moved there.
 
-    `ttlSecondsAfterEmpty` is no such window.
+    Each has the end of its window, None where it is not in use. `ttlSecondsAfterEmpty` is no such window.
     """
-    within: list[str] = []
+    within: dict[str, datetime | None] = {}
     for claim in model.objects.claims.values():
         if not claim.initialized:
-            within.append(claim.name)
+            within[claim.name] = None
         if claim.generation is Generation.V1ALPHA5:
             continue
         at = consolidatable_at(model.pod_events.on(claim), model.objects.pools.get(claim.pool))
         if at is not None and at > now:
-            within.append(claim.name)
-    return frozenset(within)
+            within[claim.name] = at
+    return within
 
 
 def note_consolidatable(claim: NodeClaim, pool: NodePool, now: datetime) -> ClaimPatch | None:

@@ -81,6 +81,10 @@ class MoveHistory:
         """
         return max((origin.saving for origin in self._recent(claim, now)[:1]), default=0.0)
 
+    def forgotten_at(self, claim: NodeClaim, now: datetime) -> datetime | None:
+        """Return before when `least_saving` of a node stays the same, None where it always does."""
+        return next((origin.at + KEPT for origin in self._recent(claim, now)), None)
+
     def undoes(
         self, removed: Sequence[NodeClaim], claims: Sequence[PlannedClaim], now: datetime
     ) -> Blocker | None:

@@ -22,7 +22,7 @@ from tests.builders import (
 )
 from tests.domain.disruption.consolidating import BOUGHT, pool
 from treenail.domain.cluster.changes import NodeChanged
-from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, ObjectGone
+from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, ObjectGone, ObjectSeen
 from treenail.domain.cluster.consolidating import ConsolidationPostponed, ConsolidationWanted, MoveWithdrawn
 from treenail.domain.cluster.planning import Consolidation, PlanCommitted, PlanDecided, SnapshotTaken
 from treenail.domain.disruption.disruption import (
@@ -34,7 +34,11 @@ from treenail.domain.disruption.disruption import (
 from treenail.domain.launch.launching import ClaimFailed
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
+from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.model.pod_budgets import PodDisruptionBudget
+from treenail.domain.model.pods import LabelSelector
+from treenail.domain.model.zonal_shifts import ZonesShifted
 from treenail.domain.telemetry import metrics
 
 
@@ -50,10 +54,9 @@ def there(name: str, *pods: str) -> tuple[ClusterObject, ...]:
 class Consolidated(Knowing):
     """A cluster of the nodes c1, with the pod p1, and c2, with p2."""
 
-    def __init__(self, *, synced: bool = True) -> None:
-        super().__init__(
-            replace(pool(), resource_version=2), *there("c1", "p1"), *there("c2", "p2"), synced=synced
-        )
+    def __init__(self, *, synced: bool = True, patient: NodePool | None = None) -> None:
+        own = patient or replace(pool(), resource_version=2)
+        super().__init__(own, *there("c1", "p1"), *there("c2", "p2"), synced=synced)
         self.selector.received.clear()
 
     def want(self, **more: Any) -> None:
@@ -190,6 +193,64 @@ def test_a_fruitless_state_is_not_planned_again_until_something_changes() -> Non
     stage.see(bound_pod("p3", "node-c2"))
     stage.want(fruitless=found.state)
     assert (len(stage.passes()), stage.postponed()) == (2, [False])
+
+
+def test_a_pass_is_made_once_the_time_alone_lets_a_node_go() -> None:
+    window = replace(pool().disruption, consolidate_after=timedelta(minutes=1))
+    stage = Consolidated(patient=replace(pool(), resource_version=3, disruption=window))
+    stage.want()
+    stage.run(59)
+    stage.want()
+    assert (stage.passes(), stage.postponed()) == ([], [False, False])
+
+    stage.run(2)
+    stage.want()
+    assert [one.name for one in stage.passes()[-1].candidates] == ["c1", "c2"]
+
+
+@pytest.mark.parametrize(
+    "news",
+    [
+        pytest.param(
+            ObjectSeen(object=PodDisruptionBudget(name="all", selector=LabelSelector(), resource_version=9)),
+            id="a budget of pods",
+        ),
+        pytest.param(ZonesShifted(zone_ids=frozenset({"use1-az1"})), id="a zone that is shifted away from"),
+        pytest.param(
+            ObjectSeen(object=replace(claim_of(standing("c1")), resource_version=9, conditions=())),
+            id="a claim that is in use no more",
+        ),
+    ],
+)
+def test_nodes_are_looked_at_anew_after_any_news(news: object) -> None:
+    stage = Consolidated()
+    for name in ("c1", "c2"):
+        placed = {**BOUGHT, labels.ZONE_ID: "use1-az1"}
+        stage.see(replace(node_of(standing(name)), resource_version=9, labels=placed))
+    stage.want()
+    (first,) = stage.passes()
+    stage.want(fruitless=first.state)
+
+    stage.tell(news)
+    stage.want(fruitless=first.state)
+
+    looked_at = [one.consolidation for one in stage.consolidator.of(ConsolidationPostponed)]
+    looked_at += stage.passes()
+    assert len([one for one in looked_at if one is not None and one.candidates != first.candidates]) == 1
+
+
+def test_nodes_are_not_looked_at_anew_where_nothing_happened() -> None:
+    stage = Consolidated()
+    stage.want()
+    (first,) = stage.passes()
+
+    for _ in range(2):
+        stage.run(100)
+        stage.want(fruitless=first.state)
+
+    one, other = (said.consolidation for said in stage.consolidator.of(ConsolidationPostponed))
+    assert one is first
+    assert other is first
 
 
 # --- moves that are made

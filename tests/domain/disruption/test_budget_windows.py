@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from treenail.domain.disruption.budget_windows import counts
+from treenail.domain.disruption.budget_windows import counts, next_change
 from treenail.domain.model.node_pools import Budget
 
 
@@ -57,3 +57,26 @@ def test_a_budget_without_a_schedule_always_counts() -> None:
 @pytest.mark.parametrize("schedule", ["0 0 30 2 *", "0 0 , * *", ", * * * *"])
 def test_a_budget_whose_schedule_never_comes_always_counts(schedule: str) -> None:
     assert counts(Budget(nodes=0, schedule=schedule, duration=timedelta(hours=1)), on("5 09:00"))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "hours", "now", "until"),
+    [
+        pytest.param("0 9 * * 1-5", 8, "5 08:59", "5 09:00", id="it begins"),
+        pytest.param("0 9 * * 1-5", 8, "5 09:00", "5 17:00", id="it is over"),
+        pytest.param("0 9 * * 1-5", 8, "9 17:00", "12 09:00", id="it begins after the weekend"),
+        pytest.param("*/30 * * * *", 1, "5 00:10", "5 00:30", id="a time of it is over, others are not"),
+    ],
+)
+def test_what_a_budget_says_is_known_until_it_may_change(
+    schedule: str, hours: int, now: str, until: str
+) -> None:
+    budget = Budget(nodes=0, schedule=schedule, duration=timedelta(hours=hours))
+
+    assert next_change(budget, on(now)) == on(until)
+
+
+def test_a_budget_that_always_counts_never_changes() -> None:
+    never = Budget(nodes=0, schedule="0 0 30 2 *", duration=timedelta(hours=1))
+
+    assert [next_change(budget, on("5 09:00")) for budget in (Budget(nodes=0), never)] == [None, None]

@@ -84,8 +84,8 @@ def test_nodes_receive_no_running_pods_within_their_window_or_before_they_are_in
     coming = its_claim("c4", conditions=())
     model = known(PATIENT, in_use(), its_node(), fresh, its_node("c2"), old, its_node("c3"), coming)
 
-    assert not_receiving(model, at(60)) == {"c2", "c4"}
-    assert not_receiving(model, at(110)) == {"c4"}
+    assert not_receiving(model, at(60)) == {"c2": at(110), "c4": None}
+    assert not_receiving(model, at(110)) == {"c4": None}
 
 
 @pytest.mark.parametrize("said", [None, 5.0, 29.0])
@@ -97,7 +97,7 @@ def test_a_pod_event_counts_before_its_claim_says_so(said: float | None) -> None
     for seconds, within in ((89, True), (90, False)):
         going = consolidation_candidates(model, at(seconds)).candidates
         assert [one.name for one in going] == ([] if within else ["c1"])
-        assert not_receiving(model, at(seconds)) == ({"c1"} if within else frozenset())
+        assert not_receiving(model, at(seconds)) == ({"c1": at(90)} if within else {})
 
 
 def test_an_event_that_a_claim_tells_of_counts_where_none_was_heard_since() -> None:
@@ -105,8 +105,8 @@ def test_an_event_that_a_claim_tells_of_counts_where_none_was_heard_since() -> N
 
     model.pod_events.note("c1", at(30))
 
-    assert not_receiving(model, at(99)) == {"c1"}
-    assert not_receiving(model, at(100)) == frozenset()
+    assert not_receiving(model, at(99)) == {"c1": at(100)}
+    assert not_receiving(model, at(100)) == {}
 
 
 def test_the_events_of_a_claim_that_is_gone_are_forgotten() -> None:

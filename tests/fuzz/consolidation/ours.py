@@ -76,7 +76,7 @@ class _Read:
         ready = {one.name for one in self._decoded.node_claims if holds(one.conditions, "Consolidatable")}
         self._candidates = {one.name: one for one in found.candidates if one.name in ready}
         self._empty = [one for one in found.staying if one.name in ready and one.why.block is Block.EMPTY]
-        self._not_receiving = not_receiving(model, _NOW)
+        self._not_receiving = frozenset(not_receiving(model, _NOW))
         self._pool_of = {one.name: one.pool for one in self._decoded.node_claims}
         self._terms = pool_terms(model, _NOW, prices=prices)
 
