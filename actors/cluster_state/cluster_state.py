@@ -388,6 +388,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._timers.cancel("plan lost", self.me)
         if to_be_made_without(self._model.expected.offered.keys(), decided):
             self._without_expected = decided.decision.id
+            self._slices.set_back()
             self._decisions.add(decided.decision)
             return
         orders = self._judge.settle(decided.decision.id, decided.plan, now)

@@ -34,7 +34,10 @@ _REVISION: Final = "controller-revision-hash"
 
 @dataclass(slots=True)
 class _Wish:
-    """What is known of one workload's pods. `left` are those that ceased to be active since its last news."""
+    """What is known of one workload's pods. `left` are those that ceased to be active since its last news.
+
+    `without_place` says that the last plan with pods to come had no places for them.
+    """
 
     active: dict[str, None] = field(default_factory=dict)
     left: int = 0
@@ -44,6 +47,7 @@ class _Wish:
     given_up: int = 0
     not_before: datetime | None = None
     news: bool = True
+    without_place: bool = False
 
 
 class ExpectedPods:
@@ -119,9 +123,15 @@ class ExpectedPods:
         return max(0, workload.wanted - len(wish.active) - wish.left)
 
     def awaited(self, pod: Pod, now: datetime) -> bool:
-        """Return whether more pods like this one are expected, and have no places yet."""
-        owner = pod.owner
-        return owner is not None and self.unpromised(owner.uid, now) > 0 and self.like(owner.uid) is not None
+        """Return whether more pods like this one are expected, and will get places with it.
+
+        Where the last plan had none for them, only pods that are there will be planned.
+        """
+        owner = pod.owner.uid if pod.owner is not None else ""
+        wish = self._wishes.get(owner)
+        if wish is None or wish.without_place:
+            return False
+        return self.unpromised(owner, now) > 0 and self.like(owner) is not None
 
     def unpromised(self, owner: str, now: datetime | None = None) -> int:
         """Return how many of the pods to come have no promise."""
@@ -210,6 +220,12 @@ class ExpectedPods:
         return tuple(sorted(pods, key=lambda p: (p.created_at, p.uid)))
 
     # --- patience
+
+    def planned(self, owner: str, *, places: bool) -> None:
+        """Take in whether the last plan had places for the pods of a workload that are to come."""
+        wish = self._wishes.get(owner)
+        if wish is not None:
+            wish.without_place = not places
 
     def wait(self, owner: str, now: datetime) -> None:
         """Take in that places were promised to pods of a workload that are to come."""

@@ -36,6 +36,7 @@ class ExpectedSlices:
         for owner in dict.fromkeys(pod.owner.uid for pod in expected if pod.owner is not None):
             self._asked.pop(owner, None)
             self._due.pop(owner, None)
+            self._model.expected.planned(owner, places=owner not in without_place)
             claims = [claim.name for claim in committed.claims if owner in expected_pods(claim)]
             if not self._more(owner, now):
                 self._refused.pop(owner, None)
@@ -43,6 +44,12 @@ class ExpectedSlices:
                 self._refuse(owner, now)
             else:
                 self._asked[owner] = dict.fromkeys(claims)
+
+    def set_back(self) -> None:
+        """Take in that a decision is made again without its pods to come: they get no places now."""
+        for pod in self._model.expected.offered.values():
+            if pod.owner is not None:
+                self._model.expected.planned(pod.owner.uid, places=False)
 
     def follow(self, changed: Collection[str], now: datetime) -> None:
         """Take in that these views changed."""
@@ -71,9 +78,12 @@ class ExpectedSlices:
     def take(self, now: datetime) -> tuple[str, ...]:
         """Return the workloads whose next slice is due, and take it as planned."""
         due = [owner for owner, at in self._due.items() if at <= now]
+        more = tuple(owner for owner in due if self._more(owner, now))
         for owner in due:
             del self._due[owner]
-        return tuple(owner for owner in due if self._more(owner, now))
+            if owner not in more:
+                self._refused.pop(owner, None)
+        return more
 
     def _more(self, owner: str, now: datetime) -> bool:
         expected = self._model.expected

@@ -234,6 +234,38 @@ def test_the_first_of_many_pods_says_that_more_are_to_come() -> None:
     assert [c.more_to_come for c in alone.pod_watcher.of(PodChanged)] == [False]
 
 
+def _more_to_come(stage: Knowing, uid: str) -> bool:
+    """Return whether a batch need wait for nothing else than pods like a new one."""
+    stage.see(pending_pod(uid))
+    (told,) = [change for change in stage.pod_watcher.of(PodChanged) if change.uid == uid]
+    return told.more_to_come
+
+
+def test_batches_wait_for_pods_as_usual_where_limits_leave_no_places_for_those_to_come() -> None:
+    stage = Knowing(P1, WEB)
+    stage.close_batch()
+    first, *to_come = _planned(stage)
+    group = RefusedClass(pods=tuple(to_come), refusals=(REACHED,))
+    plan = decided(stage.selector.of(SnapshotTaken)[-1].snapshot, planned_claim(first), name="d1")
+    stage.tell(replace(plan, plan=replace(plan.plan, refused=(group,))))
+
+    assert not _more_to_come(stage, "p2")
+    stage.close_batch("d2")
+    stage.decide(planned_claim(*_planned(stage)), name="d2")
+    stage.see(replace(WEB, wanted=9, resource_version=9), pending_pod("p3"), pending_pod("p4"))
+    assert _more_to_come(stage, "p5")
+
+
+def test_batches_wait_for_pods_as_usual_where_pools_are_for_pods_only() -> None:
+    stage = Knowing(P1, WEB)
+    stage.see(replace(node_pool(version=5), for_pods_only=True))
+    stage.close_batch()
+    for _ in range(2):
+        stage.decide(planned_claim(*_planned(stage)))
+
+    assert not _more_to_come(stage, "p2")
+
+
 def test_a_restart_finds_the_places_of_pods_to_come_and_buys_none_twice() -> None:
     _, made = _bought()
 

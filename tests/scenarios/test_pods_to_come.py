@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import pytest
 
 from tests.scenarios.manifests import Manifest, changed, deployment, node_class, node_pool, text
@@ -11,11 +14,19 @@ from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Settings
 
+ONLY_PODS = {"treenail.sh/provision-for": "pods"}
+
 
 def at_a_pace(
-    ec2: EC2Settings | None = None, *, early_binding: bool = False, replicas: int = 500, slower: float = 1
+    ec2: EC2Settings | None = None,
+    *,
+    early_binding: bool = False,
+    replicas: int = 500,
+    slower: float = 1,
+    of_deployment: Mapping[str, str] | None = None,
+    of_pool: Mapping[str, str] | None = None,
 ) -> Rehearsal:
-    """Return a rehearsal of a Deployment whose pods are made at 20 a second.
+    """Return a rehearsal of a Deployment whose pods are made at 20 a second, and its annotations.
 
     The API server takes so many times as long as usual to answer, and to tell of changes.
     """
@@ -27,7 +38,9 @@ def at_a_pace(
         ec2=ec2 or EC2Settings(),
     )
     rehearsal = Rehearsal(seed=1, conditions=conditions)
-    rehearsal.apply(text(node_class(), node_pool(), deployment(replicas=replicas)))
+    web = changed(deployment(replicas=replicas), "metadata.annotations", dict(of_deployment or {}))
+    pool = changed(node_pool(), "metadata.annotations", dict(of_pool or {}))
+    rehearsal.apply(text(node_class(), pool, web))
     return rehearsal
 
 
@@ -149,3 +162,63 @@ def test_pods_that_push_others_out_and_these_get_nodes_once(first: str) -> None:
 
         cpus = sum(node.allocatable["cpu"] for node in rehearsal.nodes())
         assert cpus <= 1.15 * 400_000
+
+
+def test_a_deployment_that_asks_for_nodes_for_its_pods_only_gets_none_before_them() -> None:
+    with at_a_pace(of_deployment=ONLY_PODS) as rehearsal:
+        rehearsal.run_until(lambda: rehearsal.running() == 500)
+
+        assert rehearsal.telemetry.counted("treenail_expected_pods_came_total") == 0
+
+
+def test_a_pool_for_pods_only_gets_as_many_nodes_as_if_nothing_were_known_of_pods_to_come() -> None:
+    bought = []
+    for of_pool, of_deployment in ((ONLY_PODS, {}), ({}, ONLY_PODS)):
+        with at_a_pace(of_pool=of_pool, of_deployment=of_deployment) as rehearsal:
+            rehearsal.run_until(lambda: rehearsal.running() == 500)
+            bought.append(len(rehearsal.history()))
+
+    assert bought[0] <= bought[1] + 1  # for the first pod, before it is known
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "Job"])
+def test_a_quota_that_is_used_up_ends_what_is_expected_and_nothing_more_is_bought(kind: str) -> None:
+    with at_a_pace(replicas=0) as rehearsal:
+        cluster = rehearsal.cluster
+        cluster.faults = replace(cluster.faults, pod_quota=100)
+        rehearsal.apply(text(deployment("api", 1000) if kind == "Deployment" else job("api", 1000)))
+        rehearsal.run("10m")
+        bought = len(rehearsal.history())
+        rehearsal.run("2h")
+
+        assert rehearsal.running() == 100
+        assert len(rehearsal.history()) == bought
+        assert not any(promise.expected for promise in rehearsal.system.model.promises.all())
+        # What was bought for pods that the quota did not let come is gone.
+        assert sum(node.allocatable["cpu"] for node in rehearsal.nodes()) < 200_000
+
+
+def job(name: str, pods: int) -> Manifest:
+    """Return a Job of so many pods at once, each with an index, that run for three hours."""
+    template = changed(deployment()["spec"]["template"], "spec.restartPolicy", "Never")
+    template = changed(template, "metadata.annotations", {"treenail.sh/runs-for": "3h"})
+    spec = {"parallelism": pods, "completions": pods, "completionMode": "Indexed", "template": template}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": spec}
+
+
+def test_a_deployment_that_wants_two_thousand_pods_for_ten_seconds_leaves_nothing_behind() -> None:
+    with at_a_pace(replicas=0) as rehearsal:
+        rehearsal.run(5)
+        rehearsal.scale("web", 2000)
+        rehearsal.run(10)
+        asked = len(rehearsal.history())
+        rehearsal.scale("web", 0)
+        rehearsal.run(5)
+        kept = [promise for promise in rehearsal.system.model.promises.all() if promise.expected]
+        rehearsal.run("5m")
+
+        assert not kept
+        assert len(rehearsal.history()) == asked > 0
+        assert not rehearsal.pods()
+        assert not rehearsal.nodes()
+        assert not rehearsal.ec2.live()

@@ -96,7 +96,10 @@ class ReplicaSetController:
 
 
 class DeploymentController:
-    """Keeps one ReplicaSet at the Deployment's size, that of its template, and empties the others."""
+    """Keeps one ReplicaSet at the Deployment's size, that of its template, and empties the others.
+
+    That one has the annotations of the Deployment, too.
+    """
 
     def __init__(self, plane: ControlPlane) -> None:
         self._store = plane.store
@@ -132,8 +135,9 @@ class DeploymentController:
         current = next((s for s in sets if _made_from(s, deployment)), None)
         if current is None:
             self._store.add(self._new_set(deployment))
-        elif current.replicas != deployment.replicas:
-            self._store.put(replace(current, replicas=deployment.replicas))
+        elif (current.replicas, current.annotations) != (deployment.replicas, deployment.annotations):
+            size, annotations = deployment.replicas, deployment.annotations
+            self._store.put(replace(current, replicas=size, annotations=annotations))
         for other in sets:
             if other is not current and other.replicas:
                 self._store.put(replace(other, replicas=0))
@@ -149,6 +153,7 @@ class DeploymentController:
             name=f"{deployment.name}-{mark}",
             namespace=deployment.namespace,
             labels=template.labels,
+            annotations=deployment.annotations,
             owners=(owner,),
             replicas=deployment.replicas,
             selector=selector,
