@@ -142,11 +142,10 @@ def leaving_for(
     began_at: datetime,
     *,
     forced: bool,
-    first: bool = False,
     actor: str = "",
     why: str = "",
 ) -> Leaving:
-    """Return how a node begins to leave because of `cause`, `first` replaced, with what its claim says.
+    """Return how a node begins to leave because of `cause`, with what its claim says.
 
     That is also who decided so and what more is said of the cause, where `actor` and `why` do not.
     """
@@ -161,7 +160,6 @@ def leaving_for(
         deadline=deadline_of(view),
         ends_at=machine_ends_at(claim),
         forced=forced,
-        replaced_first=first,
         resumed=view.node is not None and view.node.deleting_since is not None,
         began_at=began_at,
         warned={cause: None} if says_so else {},  # people were told before

@@ -137,8 +137,8 @@ class EndingRecorder:
         state.counted = True
         why = disrupted_labels(claim, state.cause, state.policy)
         self._telemetry.count(metrics.NODECLAIMS_DISRUPTED.name, **why)
-        moving = sum(1 for pod in pods if pod.reschedulable)
-        self._telemetry.count(metrics.PODS_DISRUPTED.name, moving, **why)
+        moving = state.moved_first | dict.fromkeys(pod.uid for pod in pods if pod.reschedulable)
+        self._telemetry.count(metrics.PODS_DISRUPTED.name, len(moving), **why)
 
     def moved(self, moved: MovedOut, state: Leaving | None) -> None:
         """Count an eviction by its answer, and a pod that was asked to leave by why its node goes."""
@@ -150,6 +150,8 @@ class EndingRecorder:
         if moved.grace is None and answer:
             self._telemetry.count(metrics.PODS_EVICTION_REQUESTS.name, code=answer)
         if not isinstance(moved.outcome, Failed):
+            if state is not None and not state.counted:
+                state.moved_first[moved.pod.uid] = None
             reason = BUDGETED.get(state.cause, _FORCEFUL) if state is not None else _FORCEFUL
             self._telemetry.count(metrics.PODS_DRAINED.name, reason=reason)
 

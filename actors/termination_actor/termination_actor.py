@@ -221,10 +221,15 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 state.withdrawn = withdrawn.why
                 self._look(name)
 
-    def _begin(self, view: NodeView, cause: Cause, *, began_at: datetime, first: bool = False) -> None:
+    def _begin(
+        self, view: NodeView, cause: Cause, *, began_at: datetime, order: DisruptNodes | None = None
+    ) -> None:
         if view.name not in self._leaving:
             began_at = min(began_at, self._timers.now())
-            self._leave(view, leaving_for(view, cause, began_at, forced=self._forced, first=first))
+            state = leaving_for(view, cause, began_at, forced=self._forced)
+            if order is not None:
+                state.heed_order(order, view.pool)
+            self._leave(view, state)
             self._look(view.name)
 
     def _leave(self, view: NodeView, state: Leaving) -> None:
@@ -233,9 +238,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
 
     def _disrupt(self, view: NodeView, order: DisruptNodes) -> None:
         if view.name in self._heard:
-            self._begin(view, order.cause, began_at=order.decided_at, first=order.replaced_first)
-            if view.name in self._leaving:
-                self._leaving[view.name].policy = order.policies.get(view.pool, "")
+            self._begin(view, order.cause, began_at=order.decided_at, order=order)
         else:  # it went before the order came
             self._arbiter.tell(DisruptionEnded(name=view.name))
 

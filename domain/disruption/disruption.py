@@ -115,6 +115,14 @@ class DisruptNodes:
     bought: int = 0
     policies: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def emptied_first(self) -> bool:
+        """Whether pods leave before the claims are deleted: where nothing is bought, going back costs nothing.
+
+        Once a claim is deleted, a node would have to be bought for a pod that then loses its place.
+        """
+        return self.replaced_first and self.cause is Cause.UNDERUTILIZED and not self.bought
+
     def decision_labels(self) -> dict[str, str]:
         """Return the labels of the metrics that count decisions, as Karpenter fills them."""
         return decision_labels(self.cause, len(self.nodes), bought=self.bought)

@@ -42,6 +42,8 @@ from treenail.domain.termination.leaving import Leaving
 _SETTLING: Final = timedelta(seconds=5)
 # A call for a claim that is deleted meanwhile is answered, and its answer written down, by this time.
 _LAUNCH_ANSWERED: Final = timedelta(seconds=60)
+# A node that is emptied before its claim is deleted stays, if pods are left by then that may not be evicted.
+_EMPTIED_WITHIN: Final = timedelta(hours=1)
 # Between two looks for the machine of a node that is not ready.
 _LOOK_APART: Final = timedelta(seconds=30)
 
@@ -194,6 +196,17 @@ def _await_places(facts: Facts) -> datetime | Abandon | None:
     return _open(facts) if until is not None and until <= facts.now else until
 
 
+def _empty_at_first(facts: Facts) -> MoveOut | Abandon | datetime | None:
+    """Evict the pods while there is a way back: for one that loses its place then, nothing need be bought."""
+    if not facts.leaving.emptied_first or not facts.may_reopen:
+        return None
+    moving = [pod for pod in facts.waiting if not pod.daemon]
+    if not any(pod.active for pod in moving):
+        return _settle(facts)
+    late = facts.now >= facts.leaving.began_at + _EMPTIED_WITHIN
+    return _open(facts) if late else move_out(moving, facts.leaving, facts.now)
+
+
 def _let_unbought_go(facts: Facts) -> LetGo | None:
     unmarked = LaunchMark.of(facts.claim) is None
     return _let_claim_go(facts) if unmarked or facts.leaving.nothing_bought else None
@@ -303,6 +316,7 @@ TABLE: Final = (
     Row(_S.CORDONED, "it was to go as empty, and pods may show up", _settle_empty, _S.CORDONED),
     Row(_S.CORDONED, "its consolidation was withdrawn", _open_where_withdrawn, _S.STAYS),
     Row(_S.CORDONED, "its pods have no ready places yet, or not in time", _await_places, _S.STAYS),
+    Row(_S.CORDONED, "its pods leave first, or do not in an hour", _empty_at_first, _S.STAYS),
     Row(_S.CORDONED, "otherwise", _delete_claim, _S.DELETED),
     Row(_S.DELETED, "it was launched", lambda f: f.unclaimed or f.claim.launched, _S.CLEARING),
     Row(_S.DELETED, "nothing was bought", _let_unbought_go, _S.GONE),

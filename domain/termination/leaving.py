@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from treenail.domain.cluster.changes import NodeChanged
-from treenail.domain.disruption.disruption import NodeInterrupted
+from treenail.domain.disruption.disruption import DisruptNodes, NodeInterrupted
 from treenail.domain.model.causes import REPLACED, STOPPING, TAKEN, Cause
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.purposes import Purpose
@@ -24,7 +24,8 @@ class Leaving:
     `why` says more of the cause, `actor` who decided so, "" for whoever does in such a case.
     By `deadline` it is to be gone as its claim says; at `ends_at` EC2 takes the machine. With `forced`,
     pods that would be lost with it are deleted in time. With `replaced_first`, it stays where its pods get
-    no other places.
+    no other places. With `emptied_first` too, they are evicted before its claim is deleted: until the last of
+    them has left, it can still stay.
     """
 
     cause: Cause
@@ -35,6 +36,7 @@ class Leaving:
     ends_at: datetime | None = None
     forced: bool = True
     replaced_first: bool = False
+    emptied_first: bool = False
     # That it stays after all, and why; of a consolidation, the policy of its pool.
     withdrawn: str = ""
     policy: str = ""
@@ -63,6 +65,8 @@ class Leaving:
     detached: bool = False
     # Whether pods that nobody here knows of may have left before, as somebody else began with it.
     resumed: bool = False
+    # The pods that were evicted before its claim is deleted, by uid.
+    moved_first: dict[str, None] = field(default_factory=dict)
     # Its pods that were deleted because time was up, by uid.
     hurried: dict[str, None] = field(default_factory=dict)
     # What it was warned of, and people were told.
@@ -74,6 +78,11 @@ class Leaving:
         """Return how a node begins to leave that EC2 takes, or should be rid of."""
         trace = interruption_context(notice.instance_id, notice.cause).child("process")
         return cls(cause=notice.cause, why=notice.why, trace=trace, forced=forced, began_at=notice.noticed_at)
+
+    def heed_order(self, order: DisruptNodes, pool: str) -> None:
+        """Take in how a node of this pool is to be given up."""
+        self.replaced_first, self.emptied_first = order.replaced_first, order.emptied_first
+        self.policy = order.policies.get(pool, "")
 
     def heed(self, notice: NodeInterrupted) -> bool:
         """Take in by when the node must be gone; what was said earlier holds where it is sooner.

@@ -187,7 +187,7 @@ EVENTS: dict[str, Callable[[Drain], object]] = {
     "volumes are told of": lambda d: setattr(d.leaving, "volumes", {pod.uid: ("pv-1",) for pod in d.pods}),
     "its call bought something": lambda d: setattr(d, "bought", True),
 }
-CAUSES = (Cause.EMPTY, Cause.DRIFTED, Cause.DELETED, Cause.SPOT_INTERRUPTED)
+CAUSES = (Cause.EMPTY, Cause.DRIFTED, Cause.UNDERUTILIZED, Cause.DELETED, Cause.SPOT_INTERRUPTED)
 STARTING = {"conditions": conditions(LAUNCHED)}
 EARLY = {"annotations": {labels.MADE_EARLY: "true"}, "conditions": ()}
 NODES = {
@@ -203,7 +203,9 @@ NODES = {
 
 
 def begun(node: str, cause: Cause, pods: int) -> Drain:
-    return Drain(NODES[node], leaving(cause, replaced_first=cause is Cause.DRIFTED), pods)
+    consolidated = cause is Cause.UNDERUTILIZED
+    first = consolidated or cause is Cause.DRIFTED
+    return Drain(NODES[node], leaving(cause, replaced_first=first, emptied_first=consolidated), pods)
 
 
 DRAINS = st.builds(begun, st.sampled_from(list(NODES)), st.sampled_from(CAUSES), st.integers(0, 2))
