@@ -79,7 +79,12 @@ def consolidation_scope(
     ]
     return ConsolidationScope(
         candidates=tuple(
-            replace(one, least_saving=history.least_saving(claims[one.name], now)) for one in settled
+            replace(
+                one,
+                least_saving=history.least_saving(claims[one.name], now),
+                replaced=history.replaced(claims[one.name], now),
+            )
+            for one in settled
         ),
         staying=(*found.staying, *moving),
         terms=pool_terms(model, now, prices=prices, payback=payback),
@@ -116,7 +121,7 @@ def consolidation_pass(
         about={view.name: of_view(view) for view in model.objects.views()},
         state=(
             model.recent.stamp,
-            tuple((one.name, one.least_saving) for one in scope.candidates),
+            tuple((one.name, one.least_saving, one.replaced) for one in scope.candidates),
             scope.not_receiving,
             tuple((name, terms[name].allowed) for name in sorted(terms)),
         ),

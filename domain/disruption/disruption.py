@@ -117,7 +117,7 @@ class DisruptNodes:
 
     @property
     def emptied_first(self) -> bool:
-        """Whether pods leave before the claims are deleted: where nothing is bought, going back costs nothing.
+        """Whether pods leave before the claims are deleted: where nothing is bought, the nodes may stay.
 
         Once a claim is deleted, a node would have to be bought for a pod that then loses its place.
         """

@@ -82,8 +82,12 @@ class MoveHistory:
         return max((origin.saving for origin in self._recent(claim, now)[:1]), default=0.0)
 
     def forgotten_at(self, claim: NodeClaim, now: datetime) -> datetime | None:
-        """Return before when `least_saving` of a node stays the same, None where it always does."""
-        return next((origin.at + KEPT for origin in self._recent(claim, now)), None)
+        """Return before when `least_saving` and `replaced` of a node stay the same, None where always."""
+        return min((origin.at + KEPT for origin in self._recent(claim, now)), default=None)
+
+    def replaced(self, claim: NodeClaim, now: datetime) -> tuple[Shape, ...]:
+        """Return what a node came in place of, or what that one had replaced before, lately."""
+        return tuple(sorted({shape for one in self._recent(claim, now) for shape in one.replaced}))
 
     def undoes(
         self, removed: Sequence[NodeClaim], claims: Sequence[PlannedClaim], now: datetime

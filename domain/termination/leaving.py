@@ -142,7 +142,8 @@ class Leaving:
 
     def insist(self, cause: Cause, *, why: str = "", actor: str = "", at: datetime | None = None) -> None:
         """Take in why there is no way back any more, and that it was told `at` some time."""
-        self.cause, self.why, self.actor, self.replaced_first = cause, why, actor, False
+        self.cause, self.why, self.actor = cause, why, actor
+        self.replaced_first = self.emptied_first = False
         self.noticed_at = at or self.noticed_at
 
     def hasten(self, deadline: datetime | None) -> None:

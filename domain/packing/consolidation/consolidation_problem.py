@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from treenail.domain.model.consolidated_claims import Shape
 from treenail.domain.model.node_pools import ConsolidationPolicy
 from treenail.domain.packing.problem import Problem
 
@@ -18,7 +19,8 @@ class CandidateNode:
     (from -10 to 10, 1 for an ordinary pod). `price` ($/h) is what its own offering costs now, None where that
     is not known; `surcharge` ($/h) what it costs beside: volumes and overhead. `remaining` is how long it
     will live at most, None for no limit. `least_saving` ($/h) is what a replacement must save beyond any
-    saving, because the node is itself a recent replacement. One that is `patient` rather waits until other
+    saving, because the node is itself a recent replacement, and `replaced` what it came in place of, which it
+    is not replaced by. One that is `patient` rather waits until other
     nodes may receive its pods than has nodes bought for them.
     """
 
@@ -33,6 +35,7 @@ class CandidateNode:
     surcharge: float = 0.0
     remaining: timedelta | None = None
     least_saving: float = 0.0
+    replaced: tuple[Shape, ...] = ()
     patient: bool = False
 
     @property

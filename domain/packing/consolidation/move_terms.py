@@ -11,6 +11,7 @@ from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.packing.consolidation.consolidation_plan import Move
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, ConsolidationProblem
+from treenail.domain.packing.consolidation.not_again import without_replaced
 from treenail.domain.packing.consolidation.price_filter import cheaper_than
 from treenail.domain.packing.consolidation.rearrangement import Trial
 from treenail.domain.packing.consolidation.returns import Returns
@@ -81,7 +82,7 @@ class MoveTerms:
             return Block.RETURN_RECENT.by()
         if trial.lost:
             return _preferred(trial, 0.0)
-        claims = self._within(most, trial.claims, self._priced)
+        claims = self._within(some, most, trial.claims, self._priced)
         if isinstance(claims, Blocker):
             return self._returns.too_dear(some)
         made = self._move(some, trial, claims)
@@ -117,6 +118,7 @@ class MoveTerms:
             return UNKNOWN_PRICE
         alone = len(claims) == 1
         return self._within(
+            some,
             sum(one.cost for one in some),
             claims,
             lambda claim, most: self._narrowed(some, claim, most, alone=alone),
@@ -124,16 +126,22 @@ class MoveTerms:
 
     def _within(
         self,
+        some: Sequence[CandidateNode],
         most: float,
         claims: tuple[PlannedClaim, ...],
         narrow: Callable[[PlannedClaim, float], PlannedClaim | Blocker],
     ) -> tuple[PlannedClaim, ...] | Blocker:
-        """Return the claims narrowed so that together they never cost as much as `most` ($/h)."""
+        """Return the claims narrowed so that together they never cost as much as `most` ($/h).
+
+        None may become what one of `some` came in place of.
+        """
         # What is left below that is shared out.
         slack = most - _cost_of(claims)
         narrowed: list[PlannedClaim] = []
         for claim in claims:
             one = narrow(claim, claim.price + claim.surcharge + slack / len(claims))
+            if not isinstance(one, Blocker):
+                one = without_replaced(some, one, self._offers, self._settings.min_values)
             if isinstance(one, Blocker):
                 return one
             narrowed.append(one)
