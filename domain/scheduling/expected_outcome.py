@@ -13,7 +13,7 @@ from treenail.domain.model.capacity_buffers import keeps_room_for_buffer, of_buf
 from treenail.domain.model.claim_prices import price_of
 from treenail.domain.model.claims import DECISION, expected_pods, promised_pods
 from treenail.domain.model.node_pools import Generation
-from treenail.domain.model.nodes import LAUNCHED, NodeClaim, NodeView
+from treenail.domain.model.nodes import INSTANCE_TERMINATING, LAUNCHED, NodeClaim, NodeView, holds
 from treenail.domain.model.pods import Pod
 from treenail.domain.telemetry.span_attributes import CLAIM, DECISION_ID, POOL
 from treenail.domain.telemetry.tracing import Attribute, Span, SpanContext
@@ -66,7 +66,7 @@ class ExpectedOutcome:
 class UnusedNode:
     """A node that was bought for pods to come, and that none of them came to. `cost` is in $.
 
-    It is that from its launch until other pods came, or the node went.
+    It is that from its launch until other pods came, or its machine was ended.
     """
 
     claim: NodeClaim
@@ -125,8 +125,10 @@ class UnusedNodes:
         claim = self._waiting.pop(name, None)
         price = price_of(claim) if claim is not None else None
         if claim is not None and price is not None and claim.launched:
-            hours = max(0.0, (now - claim.since(LAUNCHED)).total_seconds() / 3600)
-            yield UnusedNode(claim=claim, cost=price * hours, until=now)
+            ended = holds(claim.conditions, INSTANCE_TERMINATING)
+            until = claim.since(INSTANCE_TERMINATING) if ended else now
+            hours = max(0.0, (until - claim.since(LAUNCHED)).total_seconds() / 3600)
+            yield UnusedNode(claim=claim, cost=price * hours, until=until)
 
 
 def _counts(pod: Pod) -> bool:

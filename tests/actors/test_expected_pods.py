@@ -32,7 +32,7 @@ from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.claims import DECISION, EXPECTED, PROMISED
 from treenail.domain.model.node_pools import Generation
-from treenail.domain.model.nodes import NodeClaim
+from treenail.domain.model.nodes import INSTANCE_TERMINATING, Condition, NodeClaim, Status
 from treenail.domain.packing.plan import RefusedClass
 from treenail.domain.packing.refusal_reasons import Reason, Refusal
 
@@ -533,6 +533,19 @@ def test_a_node_that_goes_before_any_of_its_pods_came_is_counted_with_what_it_co
     (said,) = _spans(stage, "unused")
     assert said["treenail.nodeclaim.name"] == spare.name
     assert said["treenail.cost_usd"] == pytest.approx(0.01)
+
+
+def test_a_node_costs_nothing_any_more_when_its_machine_is_ended() -> None:
+    stage, spare = _spare()
+    stage.run(100)
+    ending = Condition(INSTANCE_TERMINATING, Status.TRUE, INSTANCE_TERMINATING, since=stage.now())
+    going = replace(spare, resource_version=6, deleting_since=stage.now())
+    stage.see(replace(going, conditions=(*spare.conditions, ending)))
+    stage.run(100)
+
+    stage.lose(Kind.NODE_CLAIM, spare.name)
+
+    assert stage.telemetry.counted(UNUSED, nodepool="default") == pytest.approx(0.01)
 
 
 def test_a_node_costs_something_for_nothing_until_other_pods_come() -> None:
