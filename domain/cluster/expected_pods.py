@@ -36,7 +36,7 @@ _REVISION: Final = "controller-revision-hash"
 class _Wish:
     """What is known of one workload's pods. `left` are those that ceased to be active since its last news.
 
-    `without_place` says that the last plan with pods to come had no places for them.
+    `refused` says that the last plan with pods to come had no places for them.
     """
 
     active: dict[str, None] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class _Wish:
     given_up: int = 0
     not_before: datetime | None = None
     news: bool = True
-    without_place: bool = False
+    refused: bool = False
 
 
 class ExpectedPods:
@@ -129,7 +129,7 @@ class ExpectedPods:
         """
         owner = pod.owner.uid if pod.owner is not None else ""
         wish = self._wishes.get(owner)
-        if wish is None or wish.without_place:
+        if wish is None or wish.refused:
             return False
         return self.unpromised(owner, now) > 0 and self.like(owner) is not None
 
@@ -225,7 +225,7 @@ class ExpectedPods:
         """Take in whether the last plan had places for the pods of a workload that are to come."""
         wish = self._wishes.get(owner)
         if wish is not None:
-            wish.without_place = not places
+            wish.refused = not places
 
     def wait(self, owner: str, now: datetime) -> None:
         """Take in that places were promised to pods of a workload that are to come."""
