@@ -129,8 +129,7 @@ class Storm:
         self._blow()
         self._calm()
         self.invariants.check_settled()
-        for name in self.names:
-            self.rehearsal.scale(name, 0, kind=kind_of(name))
+        self._clear()
         self.rehearsal.run(60 * CALM_MINUTES)
         self.invariants.check_empty()
         alarms = self.rehearsal.telemetry.counted(metrics.OTHER_CONTROLLERS.name)
@@ -140,6 +139,11 @@ class Storm:
         limit = self.dice.choice(self.limits)
         self.rehearsal.apply(POOLS % {"limit": limit, "ttl": self.dice.choice((0, 30, 120))})
         self.rehearsal.apply(workloads(self.names, self.dice))
+
+    def _clear(self) -> None:
+        """Want no pods any more."""
+        for name in self.names:
+            self.rehearsal.scale(name, 0, kind=kind_of(name))
 
     def _blow(self) -> None:
         end = 60.0 * MINUTES

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from tests.simulation.storm import Storm
 from tests.simulation.workloads import PLAIN, kind_of
-from treenail.adapters.api.workloads import Deployment
+from treenail.adapters.api.workloads import Deployment, Job
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults, Spell
 from treenail.domain.telemetry import metrics
 
 _MINUTES: Final = 10
 _SPELLS: Final = (Spell.THROTTLED, Spell.AWAY, Spell.SLOW, Spell.ANSWERS_LOST)
+# Its pods run until the storm is over, and any number of them may fail.
+_BATCH: Final = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": {"name": "batch"},
+    "spec": {
+        "parallelism": 30,
+        "completions": 30,
+        "completionMode": "Indexed",
+        "backoffLimit": 100_000,
+        "template": {
+            "metadata": {"annotations": {"treenail.sh/runs-for": "10h"}},
+            "spec": {
+                "restartPolicy": "Never",
+                "containers": [{"name": "c", "image": "pause", "resources": {"requests": {"cpu": "1"}}}],
+            },
+        },
+    },
+}
 
 
 @dataclass(slots=True)
@@ -22,7 +42,8 @@ class WishStorm(Storm):
     """One seeded storm over a controller manager that makes 3 to 20 pods a second, where it can.
 
     In every fourth one the API server takes ten times as long as usual to answer, and to tell of changes.
-    Webhooks refuse pods, quotas are used up, workloads are deleted and made again; and all that storms bring.
+    Webhooks refuse pods, quotas are used up, workloads are deleted and made again, a Job is suspended and
+    resumed; and all that storms bring.
     """
 
     limits: ClassVar[tuple[int, ...]] = (32, 1000, 1000)
@@ -40,6 +61,14 @@ class WishStorm(Storm):
     def _ec2_faults(self) -> EC2Faults:
         # What machines cost that never join is not spent for want of pods.
         return replace(Storm._ec2_faults(self), never_joins=0.0)
+
+    def _set_up(self) -> None:
+        Storm._set_up(self)
+        self.rehearsal.apply(json.dumps(_BATCH))
+
+    def _clear(self) -> None:
+        Storm._clear(self)
+        self.rehearsal.delete("Job", "batch")
 
     def _blow(self) -> None:
         end = 60.0 * _MINUTES
@@ -60,8 +89,9 @@ class WishStorm(Storm):
             self._put_under_a_spell,
             self._somebody_deletes_something,
             self._make_anew,
+            self._suspend,
         ]
-        self.dice.choices(events, weights=[14, 2, 2, 2, 2, 1, 1])[0]()
+        self.dice.choices(events, weights=[14, 2, 2, 2, 2, 1, 1, 2])[0]()
 
     def _scale(self) -> None:
         name = self.dice.choice(self.names)
@@ -88,6 +118,13 @@ class WishStorm(Storm):
         self.rehearsal.delete("Deployment", name)
         self.rehearsal.run(self.dice.uniform(0, 10))
         self.rehearsal.apply(replace(deployment, uid="", resource_version=0))
+
+    def _suspend(self) -> None:
+        """Suspend the Job, or resume it, with another number of pods at once."""
+        job = self.rehearsal.cluster.get("Job", "batch")
+        assert isinstance(job, Job)
+        size = self.dice.choice((5, 30))
+        self.rehearsal.apply(replace(job, suspended=not job.suspended, parallelism=size))
 
     def _calm(self) -> None:
         Storm._calm(self)
