@@ -43,5 +43,8 @@ class Workload:
 
 
 def asks_for_pods_only(annotations: Mapping[str, str]) -> bool:
-    """Return whether the annotations of a workload ask for no nodes for pods that are not there yet."""
-    return annotations.get(PROVISION_FOR) == "pods"
+    """Return whether the annotations of a workload ask for no nodes for pods that are not there yet.
+
+    A value that is not known is taken for "pods": for those nothing is bought too soon.
+    """
+    return annotations.get(PROVISION_FOR, "wishes") != "wishes"

@@ -121,7 +121,9 @@ def test_what_is_being_deleted_makes_no_pods(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_people_may_say_that_no_node_is_wanted_before_the_pods(kind: str) -> None:
     assert workload(kind, {}, annotations={"treenail.sh/provision-for": "pods"}).for_pods_only
+    assert workload(kind, {}, annotations={"treenail.sh/provision-for": "Pods"}).for_pods_only
     assert not workload(kind, {}, annotations={"treenail.sh/provision-for": "wishes"}).for_pods_only
+    assert not workload(kind, {}).for_pods_only
 
 
 def test_a_stateful_set_makes_pods_in_turn_unless_it_says_otherwise() -> None:
