@@ -23,6 +23,7 @@ from treenail.domain.disruption.disruption import (
 from treenail.domain.disruption.drift import Standard
 from treenail.domain.disruption.drift_brake import DriftBrake, held_back
 from treenail.domain.disruption.surveys import InstancesSurveyed
+from treenail.domain.disruption.window_ends import WindowEnds
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.node_class_status import NodeClassStatusSeen
 from treenail.domain.model.node_pools import NodePool
@@ -104,6 +105,8 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._survey: InstancesSurveyed | None = None
         self._told = ToldLately(runtime.timers.monotonic, seconds=_TOLD_SECONDS)
         self._writing: dict[str, None] = {}
+        self._windows = WindowEnds()
+        # When the next of them is looked at.
         self._window_over_at: datetime | None = None
 
     def handle(self, message: DisruptorInbox) -> None:
@@ -112,10 +115,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
                 self._note(message)
                 self._propose_or_wait()
             case CandidateChanged():
-                self._candidates.note(message.name, message.claim)
-                if message.claim is not None:
-                    self._compare(message.claim)
-                self._replace_later(message.name)
+                self._change_candidate(message)
             case PoolChanged():
                 self._change_pool(message)
             case NodeClassStatusSeen():
@@ -128,10 +128,11 @@ class Disruptor(DomainActor[DisruptorInbox]):
                 self._replace()
             case _Noted():
                 self._noted(message)
-            case _Hold() | _WindowOver():
-                self._window_over_at = None
+            case _Hold():
                 self._compare_all()
                 self._replace()
+            case _WindowOver():
+                self._look_at_windows()
             case DisruptionRefused():
                 now = self._timers.now()
                 self._empty.postpone(message.candidates, now + _PROPOSE_AGAIN)
@@ -145,6 +146,14 @@ class Disruptor(DomainActor[DisruptorInbox]):
                 self._replace()
             case _:
                 assert_never(message)
+
+    def _change_candidate(self, changed: CandidateChanged) -> None:
+        self._candidates.note(changed.name, changed.claim)
+        if changed.claim is not None:
+            self._compare(changed.claim)
+        else:
+            self._windows.forget(changed.name)
+        self._replace_later(changed.name)
 
     def _change_pool(self, changed: PoolChanged) -> None:
         self._pool = changed.pool
@@ -279,7 +288,8 @@ class Disruptor(DomainActor[DisruptorInbox]):
         patch = drift
         if not standard.pool.static:
             patch = together(drift, note_consolidatable(claim, standard.pool, now))
-            self._look_when_window_is_over(consolidatable_at(claim, standard.pool), now)
+            self._windows.note(claim.name, consolidatable_at(claim, standard.pool), now)
+            self._look_by(self._windows.next())
         if patch is None or claim.name in self._writing:
             return
         self._writing[claim.name] = None
@@ -294,13 +304,23 @@ class Disruptor(DomainActor[DisruptorInbox]):
             purpose=Purpose.HOUSEKEEPING,
         )
 
-    def _look_when_window_is_over(self, at: datetime | None, now: datetime) -> None:
-        """Compare all claims again when `consolidateAfter` is over of one, the first that it is over of."""
+    def _look_at_windows(self) -> None:
+        """Compare the claims again whose windows are over, and come back when more are."""
+        self._window_over_at = None
+        for name in self._windows.take(self._timers.now()):
+            claim = self._candidates.claim(name)
+            if claim is not None:
+                self._compare(claim)
+                self._replace_later(name)
+        self._look_by(self._windows.next())
+
+    def _look_by(self, at: datetime | None) -> None:
+        """Look at windows by then, unless that is to be done sooner anyway."""
         known = self._window_over_at
-        if at is None or at <= now or (known is not None and known <= at):
+        if at is None or (known is not None and known <= at):
             return
         self._window_over_at = at
-        self.later("window", _WindowOver(), seconds=(at - now).total_seconds())
+        self.later("window", _WindowOver(), seconds=(at - self._timers.now()).total_seconds())
 
     def _tell_held_back(self, pool: NodePool, claim: NodeClaim, why: str) -> None:
         until = self._brake.until

@@ -36,6 +36,10 @@ class Candidates:
         else:
             self._claims[name] = claim
 
+    def claim(self, name: str) -> NodeClaim | None:
+        """Return the claim of a node in use, None where it is not in use."""
+        return self._claims.get(name)
+
     @property
     def claims(self) -> tuple[NodeClaim, ...]:
         """The claims of all nodes in use, in the order they were noted first."""
