@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
 
 from treenail.actors.runtime.base import DomainActor
+from treenail.adapters.api.diagnosis import meant
 from treenail.adapters.embed.arguments import one_of
 
 M = TypeVar("M")
 _MOST_NAMED: Final = 8
 
 
-def check_message(kind: object) -> None:
-    """Raise TypeError unless this is a class, as those of messages are."""
+def check_message(called: str, kind: object) -> None:
+    """Check that a class is one that actors are told, or of which one that they are told is.
+
+    Raises:
+        TypeError: it is no class.
+        ValueError: nobody is ever told such a message; the nearest is named.
+    """
     if not isinstance(kind, type):
-        raise TypeError(f"{kind!r} is no class of messages")
+        raise TypeError(f"{called}: {kind!r} is no class of messages")
+    known = {one for actor in DomainActor.__subclasses__() for one in _heard_or_reported(actor)}
+    if not any(issubclass(one, kind) or issubclass(kind, one) for one in known):
+        hint = meant(kind.__name__, (one.__name__ for one in known if not one.__name__.startswith("_")))
+        raise ValueError(f"{called}: no actor is ever told {kind.__name__}{hint}")
+
+
+def _heard_or_reported(actor: type[DomainActor[Any]]) -> Iterator[type]:
+    """Yield the messages that an actor hears, and those that it tells the observer."""
+    yield from _classes(arg for base in getattr(actor, "__orig_bases__", ()) for arg in get_args(base))
+    observer = get_type_hints(actor.__init__).get("observer")
+    yield from _classes(get_args(observer))
+
+
+def _classes(hints: Iterable[object]) -> Iterator[type]:
+    for hint in hints:
+        if isinstance(hint, type):
+            yield hint
+        yield from _classes(get_args(hint))
 
 
 class Expectation(Generic[M]):
     """The first message of one kind that holds, if any came; and which kinds came, for errors."""
 
-    def __init__(self, kind: type[M], where: Callable[[M], bool], to: str) -> None:
-        check_message(kind)
+    def __init__(self, called: str, kind: type[M], where: Callable[[M], bool], to: str) -> None:
+        check_message(called, kind)
         if to:
             one_of("to", to, [actor.__name__ for actor in DomainActor.__subclasses__()])
         self.found: list[M] = []

@@ -137,19 +137,18 @@ def replay(path: str | Path, *, conditions: Conditions | None = None) -> Replay:
 
 
 def _write(one: Input) -> _WrittenInput:
-    where = f"{one.call} at {one.at:.3f} s"
     as_file = one.call == "apply_file"
     return _WrittenInput(
         at=one.at,
         step=one.step,
         call=one.call,
-        args=[_plain(Path(value) if as_file else value, where) for value in one.args],
-        kwargs={name: _plain(Path(value) if as_file else value, where) for name, value in one.kwargs.items()},
+        args=[_plain(Path(value) if as_file else value, one) for value in one.args],
+        kwargs={name: _plain(Path(value) if as_file else value, one) for name, value in one.kwargs.items()},
         raised=one.raised,
     )
 
 
-def _plain(value: object, where: str) -> object:
+def _plain(value: object, of: Input) -> object:
     """Return a value as JSON has it; what is no plain one is an object that says what it is."""
     match value:
         case None | bool() | int() | float() | str():
@@ -160,10 +159,10 @@ def _plain(value: object, where: str) -> object:
             return {"faults": type(value).__name__, "values": msgspec.to_builtins(value)}
         case PortError():
             return {"error": _name(type(value)), "text": str(value)}
-        case type():
+        case type() if of.call == _TAKES_CLASS:
             return {"class": _name(value)}
         case _:
-            raise RecordingError(f"{where}: {value!r} cannot be recorded")
+            raise RecordingError(f"{of.call} at {of.at:.3f} s: {value!r} cannot be recorded")
 
 
 def _name(of: type) -> str:

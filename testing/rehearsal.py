@@ -103,7 +103,7 @@ class Rehearsal(EmbeddedRehearsal):
         if (message is None) == (step is None) or nth < 1 or (step is not None and step <= self.world.steps):
             raise ValueError("crash_at: give a class of messages, and nth from 1 on, or a step yet to come")
         if message is not None:
-            check_message(message)
+            check_message("crash_at", message)
         later = None if restart_after is None else seconds_of("crash_at: restart_after", restart_after)
 
         def crash() -> None:
@@ -172,7 +172,7 @@ class Rehearsal(EmbeddedRehearsal):
             AssertionError: none comes `within` that time.
         """
         end = self.seconds + seconds_of("expect: within", within)
-        wanted = Expectation(kind, where, to)
+        wanted = Expectation("expect", kind, where, to)
         self.messages.listen(wanted)
         try:
             if not self.world.run_until(lambda: bool(wanted.found), at_most=end):
@@ -196,7 +196,7 @@ class Rehearsal(EmbeddedRehearsal):
             AssertionError: one is; at the time it is sent.
         """
         end = self.seconds + seconds_of("expect_none: during", during)
-        unwanted = Expectation(kind, where, to)
+        unwanted = Expectation("expect_none", kind, where, to)
         self.messages.listen(unwanted)
         try:
             if self.world.run_until(lambda: bool(unwanted.found), at_most=end):

@@ -24,9 +24,8 @@ from treenail.adapters.cli.rehearsal_options import (
     OtherSettings,
     PodWrites,
     ProvisionForOption,
-    RehearsalOptions,
     Seed,
-    actions_written,
+    options_of,
 )
 from treenail.adapters.cli.rehearsal_run import RehearsalRun, check
 from treenail.adapters.cli.rehearsals import rehearse_all
@@ -60,26 +59,13 @@ def compare(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     report: ReportFile = None,
 ) -> None:
     """Rehearse two sides over the same history: which costs less, and what that costs in waiting."""
+    said = locals()
     writable(report)
     if not others and not with_setting:
         raise BadInputError("compare needs --with FILE or --with-setting NAME=VALUE: what side B has")
     if not 1 <= seeds <= _MOST_SEEDS:
         raise BadInputError(f"--seeds {seeds} is not between 1 and {_MOST_SEEDS}")
-    options = RehearsalOptions(
-        files=tuple(file),
-        duration=duration,
-        actions=actions_written(at),
-        settings=tuple(setting or ()),
-        early_binding=early_binding,
-        node_repair=node_repair,
-        provision_for=provision_for,
-        pod_writes=pod_writes,
-        price_overrides_file=price_overrides_file,
-        node_overhead_cost=node_overhead_cost,
-        region=region,
-        others=tuple(others or ()),
-        other_settings=tuple(with_setting or ()),
-    )
+    options = options_of(said)
     a, b = options.runs()
     for side in (a, b):
         check(side)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 import typer
@@ -165,13 +165,27 @@ class RehearsalOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
             yield from ("--region", self.region)
 
 
-def actions_written(at: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
-    """Return the time and the action of each `--at`.
+def options_of(said: Mapping[str, Any]) -> RehearsalOptions:
+    """Return the options that a command was given, from its parameters by name: all commands name them alike.
 
     Raises:
-        BadInputError: one was written with an equals sign.
+        BadInputError: an action was written with an equals sign.
     """
-    return tuple(taken_apart(one) for one in at or ())
+    return RehearsalOptions(
+        files=tuple(said["file"] or ()),
+        duration=said["duration"],
+        actions=tuple(taken_apart(one) for one in said["at"] or ()),
+        settings=tuple(said["setting"] or ()),
+        early_binding=said["early_binding"],
+        node_repair=said["node_repair"],
+        provision_for=said["provision_for"],
+        pod_writes=said["pod_writes"],
+        price_overrides_file=said["price_overrides_file"],
+        node_overhead_cost=said["node_overhead_cost"],
+        region=said["region"],
+        others=tuple(said.get("others") or ()),
+        other_settings=tuple(said.get("with_setting") or ()),
+    )
 
 
 def in_place_of(before: Iterable[Manifest], after: Iterable[Manifest]) -> tuple[Manifest, ...]:

@@ -22,9 +22,8 @@ from treenail.adapters.cli.rehearsal_options import (
     NodeRepair,
     PodWrites,
     ProvisionForOption,
-    RehearsalOptions,
     Seed,
-    actions_written,
+    options_of,
 )
 from treenail.adapters.cli.rehearsal_report import as_json, write_report, write_summary
 from treenail.adapters.cli.rehearsal_run import check, rehearsed
@@ -59,21 +58,10 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     ] = False,
 ) -> None:
     """Run the whole system on a fake cluster and a fake EC2, and tell what happens and when."""
+    said = locals()
     writable(report)
     collector = checked(otlp)
-    options = RehearsalOptions(
-        files=tuple(file),
-        duration=duration,
-        actions=actions_written(at),
-        settings=tuple(setting or ()),
-        early_binding=early_binding,
-        node_repair=node_repair,
-        provision_for=provision_for,
-        pod_writes=pod_writes,
-        price_overrides_file=price_overrides_file,
-        node_overhead_cost=node_overhead_cost,
-        region=region,
-    )
+    options = options_of(said)
     [run] = (replace(one, seed=seed) for one in options.runs(skips=False))
     check(run)
     with Waiting("rehearsing", run.seconds, sys.stderr) as waiting, rehearsed(run, waiting.at) as rehearsal:

@@ -15,6 +15,7 @@ from treenail.adapters.cli.node_overhead_cost import NodeOverheadCost
 from treenail.adapters.cli.output_format import Output, OutputFormat, write_json
 from treenail.adapters.cli.price_overrides import PriceOverridesFile
 from treenail.adapters.cli.problems import BadInputError
+from treenail.adapters.cli.region_option import Region
 from treenail.adapters.cli.rehearsal_options import (
     At,
     Duration,
@@ -25,25 +26,25 @@ from treenail.adapters.cli.rehearsal_options import (
     PodWrites,
     ProvisionForOption,
     RehearsalOptions,
-    actions_written,
+    options_of,
 )
 from treenail.adapters.cli.rehearsal_run import RehearsalRun, check
 from treenail.adapters.cli.rehearsals import rehearse_all
 from treenail.adapters.cli.sweep_files import placed_files
 from treenail.adapters.cli.sweep_job import job_text
 from treenail.adapters.cli.sweep_report import command_for, write_sweep
-from treenail.adapters.cli.sweep_shares import Side, header_of, lines_of, merged, share_of
+from treenail.adapters.cli.sweep_shares import MOST_SEEDS, Side, header_of, lines_of, merged, share_of
 from treenail.adapters.cli.told_settings import SettingsSaid
 from treenail.adapters.embed.fail_conditions import FailCondition, fail_condition
 from treenail.adapters.embed.seed_results import result_of
 from treenail.adapters.embed.sweep import Sweep, as_json
 from treenail.domain.packing.problem import NODE_OVERHEAD_COST
 
-_MOST_SEEDS: Final = 100_000
 _SEEDS: Final = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?")
 
 
 def sweep(  # noqa: PLR0913, PLR0917 (each is an option of the command)
+    context: typer.Context,
     file: Annotated[
         list[str] | None,
         typer.Option("--file", "-f", help="Manifests to apply at the start; - is stdin."),
@@ -62,6 +63,7 @@ def sweep(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     node_repair: NodeRepair = False,  # noqa: FBT002 (a flag)
     provision_for: ProvisionForOption = None,
     pod_writes: PodWrites = None,
+    region: Region = "",
     price_overrides_file: PriceOverridesFile = None,
     node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
     processes: Annotated[
@@ -84,33 +86,26 @@ def sweep(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Rehearse with many seeds: the spread of cost, waiting, nodes and evictions, and the worst seeds."""
+    said = locals()
     conditions = tuple(_condition(one) for one in fail_if or ())
     if merge:
-        if file or others or at or setting or with_setting or kubernetes or shares:
-            raise BadInputError("--merge reads what shares were told; only --fail-if and -o go with it")
+        _alone(context, "--merge reads what shares were told", ("merge", "fail_if", "output"))
         header, results = merged(merge)
         _tell(Sweep(results["a"], results.get("b", ()), conditions), header.options, output)
         return
-    options = RehearsalOptions(
-        files=tuple(file or ()),
-        duration=duration,
-        actions=actions_written(at),
-        settings=tuple(setting or ()),
-        early_binding=early_binding,
-        node_repair=node_repair,
-        provision_for=provision_for,
-        pod_writes=pod_writes,
-        price_overrides_file=price_overrides_file,
-        node_overhead_cost=node_overhead_cost,
-        others=tuple(others or ()),
-        other_settings=tuple(with_setting or ()),
-    )
+    options = options_of(said)
     if not options.files:
         raise BadInputError("sweep needs -f FILE, or --merge FILE with the results of shares")
     if fail_if and (kubernetes or shares):
         raise BadInputError("--fail-if is for all seeds: give it with --merge")
     if image and not kubernetes:
         raise BadInputError("--image goes with --kubernetes")
+    if "--index" in _written(context) and (kubernetes or shares is None):
+        raise BadInputError("--index says which of --shares is rehearsed: it goes with --shares alone")
+    if "--output" in _written(context) and (kubernetes or shares):
+        raise BadInputError("--output is for all seeds: give it with --merge")
+    if processes and kubernetes:
+        raise BadInputError("--processes is for this machine: each pod of a Job has one")
     all_seeds = _seeds(seeds)
     if shares is not None and shares > len(all_seeds):
         raise BadInputError(f"--shares {shares} is more than the {len(all_seeds):,} seeds")
@@ -122,6 +117,25 @@ def sweep(  # noqa: PLR0913, PLR0917 (each is an option of the command)
         found = tuple(rehearse_all(_checked(options, all_seeds), result_of, processes=processes))
         a, b = (found[::2], found[1::2]) if options.two_sides else (found, ())
         _tell(Sweep(a, b, conditions), options, output)
+
+
+def _written(context: typer.Context, but: Sequence[str] = ()) -> list[str]:
+    """Return the options that the command line has, less those of the parameters `but`."""
+    return [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name is not None
+        and parameter.name not in but
+        and (source := context.get_parameter_source(parameter.name)) is not None
+        and source.name == "COMMANDLINE"
+    ]
+
+
+def _alone(context: typer.Context, why: str, those: Sequence[str]) -> None:
+    """Refuse options that would be ignored."""
+    others = _written(context, those)
+    if others:
+        raise BadInputError(f"{why}; only --fail-if and -o go with it, not {', '.join(others)}")
 
 
 def _condition(written: str) -> FailCondition:
@@ -137,8 +151,8 @@ def _seeds(written: str) -> range:
         raise BadInputError(f"--seeds {written!r} is not FIRST-LAST, such as 1-1000")
     first = int(found[1])
     seeds = range(first, int(found[2] or first) + 1)
-    if not 1 <= len(seeds) <= _MOST_SEEDS:
-        raise BadInputError(f"--seeds {written!r} are {len(seeds):,} seeds, not 1 to {_MOST_SEEDS:,}")
+    if not 1 <= len(seeds) <= MOST_SEEDS:
+        raise BadInputError(f"--seeds {written!r} are {len(seeds):,} seeds, not 1 to {MOST_SEEDS:,}")
     return seeds
 
 

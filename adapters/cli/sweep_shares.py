@@ -16,6 +16,7 @@ from treenail.adapters.cli.rehearsal_options import RehearsalOptions
 from treenail.adapters.embed.seed_results import SeedResult
 
 Side: TypeAlias = Literal["a", "b"]
+MOST_SEEDS: Final = 100_000
 _MOST_NAMED: Final = 10
 
 
@@ -27,6 +28,12 @@ class SweepHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     first: int
     last: int
     options: RehearsalOptions
+
+    def __post_init__(self) -> None:
+        if self.first < 0 or not 1 <= self.last - self.first + 1 <= MOST_SEEDS:
+            raise ValueError(f"first {self.first} and last {self.last} are not 1 to {MOST_SEEDS:,} seeds")
+        if not self.options.files:
+            raise ValueError("the options name no files")
 
     @property
     def seeds(self) -> range:
@@ -88,6 +95,8 @@ def merged(files: Sequence[str]) -> tuple[SweepHeader, dict[Side, tuple[SeedResu
         elif header is None:
             raise BadInputError(f"{file}: line {number}: comes before the line that says what is swept")
         elif line.result is not None:
+            if line.result.seed not in header.seeds or (line.side == "b" and not header.options.two_sides):
+                raise BadInputError(f"{file}: line {number}: no such seed and side are swept")
             before = found[line.side].setdefault(line.result.seed, line.result)
             if before != line.result:
                 raise BadInputError(f"{file}: line {number}: seed {before.seed} has other results before")

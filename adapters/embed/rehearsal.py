@@ -148,7 +148,13 @@ class Rehearsal:
                 return 0.0, 0.0
 
     def crash(self) -> None:
-        """Kill the controller, as by SIGKILL, at this very moment."""
+        """Kill the controller, as by SIGKILL, at this very moment.
+
+        Raises:
+            ValueError: it is down already.
+        """
+        if not self.process.alive:
+            raise ValueError("crash: the controller is down already: restart() it first")
         self.timeline.add("ControllerKilled", {})
         self.process.kill()
         self.system.stop()

@@ -84,6 +84,8 @@ class Migration:
         world = self.rehearsal.world
 
         def crash() -> None:
+            if not self.rehearsal.process.alive:
+                return
             self.rehearsal.crash()
             self.rehearsal.restart(after=self.dice.uniform(0, 40))
 

@@ -163,6 +163,43 @@ def test_a_merge_refuses_what_is_missing_and_what_is_of_another_sweep() -> None:
     assert "there is no such file" in complaint("none.log")
 
 
+@pytest.mark.parametrize(
+    ("of", "field", "value", "complaint"),
+    [
+        ("sweep", "last", 10**18, "are not 1 to 100,000 seeds"),
+        ("sweep", "last", 10**30, "line 1: is no result of a share"),
+        ("sweep", "last", 0, "are not 1 to 100,000 seeds"),
+        ("sweep", "first", -3, "are not 1 to 100,000 seeds"),
+        ("options", "files", [], "the options name no files"),
+        ("options", "files", "web.yaml", "line 1: is no result of a share"),
+        ("options", "podWrites", "many", "line 1: is no result of a share"),
+        ("result", "seed", 7, "line 2: no such seed and side are swept"),
+        ("result", "cost", "much", "line 2: is no result of a share"),
+        ("line", "side", "b", "line 2: no such seed and side are swept"),
+    ],
+)
+def test_a_merge_refuses_odd_headers_and_results(of: str, field: str, value: object, complaint: str) -> None:
+    header, line = (json.loads(one) for one in share(0, "--seeds", "1-1", "--shares", "1").splitlines())
+    parts = {"sweep": header["sweep"], "options": header["sweep"]["options"], "line": line}
+    ({**parts, "result": line["result"]}[of])[field] = value
+    Path("odd.log").write_text(f"{json.dumps(header)}\n{json.dumps(line)}\n")
+
+    ran = treenail("sweep", "--merge", "odd.log")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert complaint in ran.err
+
+
+def test_a_merge_prints_odd_names_of_files_as_they_are() -> None:
+    text = share(0, "--seeds", "1-1", "--shares", "1").replace("web.yaml", "[red] [link=x]")
+    Path("odd.log").write_text(text)
+
+    ran = treenail("sweep", "--merge", "odd.log")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert "[red] [link=x]" in ran.out
+
+
 def test_the_job_calls_each_pod_with_options_that_work_in_the_folder_it_mounts(
     folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,7 +264,16 @@ def test_the_job_calls_each_pod_with_options_that_work_in_the_folder_it_mounts(
         ),
         ((*WEB, "--kubernetes"), "--kubernetes needs --shares N, one for each pod, and --image IMAGE"),
         ((*WEB, "--image", "t:1"), "--image goes with --kubernetes"),
-        ((*WEB, "--merge", "x"), "--merge reads what shares were told; only --fail-if and -o go with it"),
+        (
+            (*WEB, "--region", "eu-west-1", "--merge", "x"),
+            "--merge reads what shares were told; only --fail-if and -o go with it, not --file, --region",
+        ),
+        (
+            (*WEB, "--index", "1"),
+            "--index says which of --shares is rehearsed: it goes with --shares alone",
+        ),
+        ((*WEB, *JOB, "-o", "json"), "--output is for all seeds: give it with --merge"),
+        ((*WEB, *JOB, "--processes", "2"), "--processes is for this machine: each pod of a Job has one"),
         (
             (*WEB, "--shares", "2", "--fail-if", "pending>0"),
             "--fail-if is for all seeds: give it with --merge",
@@ -243,6 +289,13 @@ def test_bad_input_is_refused_before_anything_runs(arguments: tuple[str, ...], c
     ran = treenail("sweep", *arguments)
 
     assert (ran.code, ran.out, ran.err) == (2, "", f"treenail: {complaint}\n")
+
+
+def test_a_region_of_which_nothing_is_known_is_refused() -> None:
+    ran = treenail("sweep", *WEB, "--region", "mars-1")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "nothing is known of the region 'mars-1'" in ran.err
 
 
 def test_files_too_large_for_a_config_map_are_refused() -> None:
