@@ -20,6 +20,7 @@ from treenail.adapters.api.workloads import (
 )
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.model.capacity_buffers import CapacityBuffer
+from treenail.domain.model.limit_ranges import LimitRange
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_overlays import NodeOverlay
@@ -29,6 +30,7 @@ from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.resource_claims import ResourceClaim
+from treenail.domain.model.resource_quotas import ResourceQuota
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 
@@ -47,6 +49,8 @@ class Decoded:
 
     namespaces: tuple[Namespace, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
+    limit_ranges: tuple[LimitRange, ...] = ()
+    resource_quotas: tuple[ResourceQuota, ...] = ()
     storage_classes: tuple[StorageClass, ...] = ()
     volumes: tuple[PersistentVolume, ...] = ()
     volume_claims: tuple[PersistentVolumeClaim, ...] = ()
@@ -94,6 +98,8 @@ class Decoded:
 _FIELDS: Final[Mapping[type[ApiObject], str]] = {
     Namespace: "namespaces",
     PriorityClass: "priority_classes",
+    LimitRange: "limit_ranges",
+    ResourceQuota: "resource_quotas",
     StorageClass: "storage_classes",
     PersistentVolume: "volumes",
     PersistentVolumeClaim: "volume_claims",

@@ -39,6 +39,12 @@ from treenail.adapters.api.core.policy import (
     disruption_budget,
     priority_class,
 )
+from treenail.adapters.api.core.quotas import (
+    LimitRangeModel,
+    ResourceQuotaModel,
+    limit_range,
+    resource_quota,
+)
 from treenail.adapters.api.core.resource_claims import ResourceClaimModel, resource_claim
 from treenail.adapters.api.core.storage import (
     CSINodeModel,
@@ -123,6 +129,8 @@ _ALL: Final[tuple[ApiKind[Any], ...]] = (
     ApiKind("v1", "Node", NodeModel, node),
     ApiKind("v1", "ConfigMap", ConfigMapModel, config_map, namespaced=True),
     ApiKind("v1", "Namespace", NamespaceModel, namespace),
+    ApiKind("v1", "ResourceQuota", ResourceQuotaModel, resource_quota, namespaced=True),
+    ApiKind("v1", "LimitRange", LimitRangeModel, limit_range, namespaced=True),
     ApiKind("v1", "PersistentVolume", PersistentVolumeModel, persistent_volume),
     ApiKind(
         "v1", "PersistentVolumeClaim", PersistentVolumeClaimModel, persistent_volume_claim, namespaced=True
@@ -157,8 +165,7 @@ for _kind in (*_ALL, *WATCHED_WORKLOADS, *TEMPLATED_WORKLOADS):
     models.prepare(_kind.model)
 # Kubernetes' own kinds, by group, that are common in manifests and are not about pods or nodes.
 _PASSED_OVER: Final[Mapping[str, frozenset[str]]] = {
-    "": frozenset({"Endpoints", "Event", "LimitRange", "ResourceQuota"})
-    | frozenset({"Secret", "Service", "ServiceAccount"}),
+    "": frozenset({"Endpoints", "Event", "Secret", "Service", "ServiceAccount"}),
     "admissionregistration.k8s.io": frozenset(
         {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
         | {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
@@ -175,8 +182,6 @@ _PASSED_OVER: Final[Mapping[str, frozenset[str]]] = {
     "resource.k8s.io": frozenset({"DeviceClass", "ResourceClaimTemplate", "ResourceSlice"}),
     "rbac.authorization.k8s.io": frozenset({"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}),
 }
-# They change which pods there are, or what these ask for; nothing here acts on them.
-_WITHOUT_EFFECT: Final = (("v1", "LimitRange"), ("v1", "ResourceQuota"))
 KINDS: Final[Mapping[tuple[str, str], ApiKind[Any]]] = {(k.api_version, k.name): k for k in _ALL}
 
 
@@ -184,11 +189,6 @@ def passed_over(api_version: str, name: str) -> bool:
     """Return whether the kind `name` of `api_version` says nothing that matters here, and is no mistake."""
     group, slash, version = api_version.rpartition("/")
     return bool(version) and bool(group) == bool(slash) and name in _PASSED_OVER.get(group, ())
-
-
-def without_effect(api_version: str, name: str) -> bool:
-    """Return whether a kind says something about pods that has no effect here, as a warning tells."""
-    return (api_version, name) in _WITHOUT_EFFECT
 
 
 def foreign(api_version: str, name: str) -> bool:

@@ -12,7 +12,7 @@ from treenail.adapters.api.core.unknown_fields import check_names
 from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.api.documents import Manifest, parse_manifests, read_manifests
 from treenail.adapters.api.errors import FieldError, ManifestError, first_of
-from treenail.adapters.api.kinds import KINDS, foreign, kind_of, passed_over, without_effect
+from treenail.adapters.api.kinds import KINDS, foreign, kind_of, passed_over
 from treenail.adapters.api.oddities import oddities_of
 from treenail.adapters.api.reading import LONG_AGO, Reading, Translation
 from treenail.adapters.api.workloads import ApiObject
@@ -56,15 +56,17 @@ def decode_all(
     lenient: bool = False,
     at: datetime = LONG_AGO,
     specs: PodSpecs | None = None,
+    keep_parts: bool = False,
 ) -> Decoded:
     """Return the translation of all manifests, checked as a set; see `decode`.
 
     `at` is when an object is taken to be created that does not say. Decode what belongs together with one
-    `specs`, so that pods with equal specs share one.
+    `specs`, so that pods with equal specs share one. Specs keep their parts (`PodSpecs`) with `keep_parts`,
+    and where a LimitRange is among the manifests.
 
     No two objects have one kind and name, and the node classes of pools and the nodes of pods are there.
     Kinds of Kubernetes' own that say nothing about pods or nodes, such as a Service, are passed over; kinds
-    of other groups are skipped, and named in one warning. A ResourceQuota and a LimitRange are, each in one.
+    of other groups are skipped, and named in one warning.
     `node_classes_there` are there besides; `node_classes_optional` leaves node classes unchecked. With
     `lenient`, an object with something wrong is left out and its error put into `set_aside`.
 
@@ -72,7 +74,9 @@ def decode_all(
         ManifestError: something is wrong with an object, unless `lenient`; its `others` are wrong, too.
     """
     errors: list[ManifestError] = []
-    entries = tuple(_entries(manifests, Reading(at=at, specs=specs or PodSpecs()), errors.append))
+    keep_parts = keep_parts or any(m.kind == "LimitRange" for m in manifests)
+    reading = Reading(at=at, specs=specs or PodSpecs(keep_parts=keep_parts))
+    entries = tuple(_entries(manifests, reading, errors.append))
     if errors and not lenient:
         # What is wrong with the set may follow from these alone.
         raise first_of(errors)
@@ -90,7 +94,6 @@ def decode_all(
         warnings=(
             *(line for entry in kept for line in _warnings(entry)),
             *(line for entry in kept for line in oddities_of(entry.manifest, _called(entry.manifest))),
-            *_without_effect(manifests),
             *_skipped(manifests),
         ),
         set_aside=tuple(errors),
@@ -102,7 +105,7 @@ def _entries(
 ) -> Iterator[Entry]:
     for manifest in manifests:
         kind = manifest.api_version, manifest.kind
-        if passed_over(*kind) or foreign(*kind) or without_effect(*kind):
+        if passed_over(*kind) or foreign(*kind):
             continue
         try:
             yield Entry(manifest, _translated(manifest, reading))
@@ -146,13 +149,6 @@ def _error(manifest: Manifest, problem: FieldError) -> ManifestError:
 def _warnings(entry: Entry) -> Iterator[str]:
     for path in entry.translation.not_acted_on:
         yield f"{entry.manifest.file}: {_called(entry.manifest)}: {path}: is {what_follows(path)}"
-
-
-def _without_effect(manifests: Sequence[Manifest]) -> Iterator[str]:
-    for manifest in manifests:
-        if without_effect(manifest.api_version, manifest.kind):
-            said = "has no effect here: pods are made, and ask, as if it were not there"
-            yield f"{manifest.file}: {_called(manifest)}: {said}"
 
 
 def _skipped(manifests: Sequence[Manifest]) -> Iterator[str]:

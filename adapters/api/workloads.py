@@ -13,6 +13,7 @@ from treenail.adapters.api.account import Account, ClusterSnapshot
 from treenail.domain.cluster import workloads
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.model.capacity_buffers import CapacityBuffer
+from treenail.domain.model.limit_ranges import LimitRange
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_overlays import NodeOverlay
@@ -22,6 +23,7 @@ from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pod_templates import PodTemplate, StoredPodTemplate
 from treenail.domain.model.pods import LabelSelector, Owner, Pod, PodVolume
 from treenail.domain.model.resource_claims import ResourceClaim
+from treenail.domain.model.resource_quotas import ResourceQuota
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 MOST_REPLICAS: Final = 100_000
@@ -182,7 +184,7 @@ class ConfigMap:
 Workload: TypeAlias = "Deployment | ReplicaSet | StatefulSet"
 ApiObject: TypeAlias = (
     "NodePool | NodeClass | NodeOverlay | NodeClaim | Node | Pod | DaemonSet | Workload | Job | CronJob"
-    " | PodDisruptionBudget | PriorityClass | Namespace"
+    " | PodDisruptionBudget | PriorityClass | Namespace | LimitRange | ResourceQuota"
     " | PersistentVolume | PersistentVolumeClaim | StorageClass | CSINode | ConfigMap | workloads.Workload"
     " | CapacityBuffer | StoredPodTemplate | ResourceClaim | Account | ClusterSnapshot"
 )

@@ -180,6 +180,11 @@ def write_summary(summary: RehearsalSummary, to: TextIO) -> None:
     )
     _write_told(
         console,
+        "workloads whose pods the API server refuses",
+        [f"{h.workload}, since {h.since:.0f} s: {h.told}" for h in summary.held_back],
+    )
+    _write_told(
+        console,
         "pods that wait",
         [f"{w.pods} since {w.since:.0f} s: {w.reason}" for w in summary.waiting_groups()],
     )

@@ -64,7 +64,7 @@ def check(run: RehearsalRun) -> None:
         ManifestError: something is wrong with a manifest.
         BadInputError: a setting cannot be followed.
     """
-    decoded = decode_all(run.manifests)
+    decoded = decode_all(run.manifests, keep_parts=True)
     told = told_by(decoded, run.manifests, run.said)
     home = home_meant(decoded, run.region)
     with Rehearsal(seed=run.seed, conditions=_conditions(run, told, decoded, home)) as rehearsal:
@@ -82,7 +82,7 @@ def rehearsed(run: RehearsalRun, progress: Callable[[float], None] = lambda _: N
     Raises:
         BadInputError: an action cannot be done, unless the run skips it.
     """
-    decoded = decode_all(run.manifests)
+    decoded = decode_all(run.manifests, keep_parts=True)
     told = told_by(decoded, run.manifests, run.said)
     home = home_meant(decoded, run.region)
     with Rehearsal(seed=run.seed, conditions=_conditions(run, told, decoded, home)) as rehearsal:

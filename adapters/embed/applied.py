@@ -31,7 +31,7 @@ def decode_applied(
         else:
             objects.append(one)
     known = [one.ref for one in (*objects, *there) if isinstance(one, NodeClass)]
-    return decode_all(manifests, at=at, node_classes_there=known), tuple(objects)
+    return decode_all(manifests, at=at, node_classes_there=known, keep_parts=True), tuple(objects)
 
 
 def decode_leniently(path: str | Path, at: datetime) -> Decoded:
@@ -43,5 +43,5 @@ def decode_leniently(path: str | Path, at: datetime) -> Decoded:
         ManifestError: the file cannot be read at all.
     """
     manifests, warnings = as_karpenter(read_manifests([str(path)]))
-    decoded = decode_all(manifests, lenient=True, at=at, node_classes_optional=True)
+    decoded = decode_all(manifests, lenient=True, at=at, node_classes_optional=True, keep_parts=True)
     return replace(decoded, warnings=(*warnings, *decoded.warnings))

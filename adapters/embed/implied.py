@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.api.priorities import priority_of
+from treenail.domain.model.limit_ranges import completed, problems
 from treenail.domain.model.namespaces import NAME_LABEL, Namespace
 from treenail.domain.model.pods import Pod, PodSpec
 from treenail.domain.model.storage import PersistentVolumeClaim
@@ -48,7 +49,8 @@ class ManifestAdmission:
 
     def __init__(self, decoded: Decoded) -> None:
         self._classes = {one.name: one for one in decoded.priority_classes}
-        self._prioritized: dict[int, tuple[PodSpec, PodSpec]] = {}
+        self._ranges = sorted(decoded.limit_ranges, key=lambda one: one.name)
+        self._prioritized: dict[tuple[int, str], tuple[PodSpec, PodSpec]] = {}
         self._filled: dict[PodSpec, PodSpec] = {}
         self._warnings: dict[str, None] = {}
         # By the gates they wait for: the first pod, and how many there are.
@@ -76,14 +78,29 @@ class ManifestAdmission:
         return bool(gates)
 
     def _with_priority(self, pod: Pod) -> PodSpec:
-        known = self._prioritized.get(id(pod.spec))
+        key = id(pod.spec), pod.namespace
+        known = self._prioritized.get(key)
         if known is None:
             # The spec is held on to, so that its id stays its own.
-            known = self._prioritized[id(pod.spec)] = pod.spec, self._prioritize(pod)
+            known = self._prioritized[key] = pod.spec, self._prioritize(pod)
         return known[1]
 
+    def _within_ranges(self, pod: Pod) -> PodSpec:
+        """Return a pod's spec with the defaults of the LimitRanges of its namespace, and without its parts.
+
+        One that runs is as admission left it.
+        """
+        if pod.spec.parts is None:
+            return pod.spec
+        ranges = [one for one in self._ranges if one.namespace == pod.namespace and not pod.node_name]
+        parts = completed(pod.spec.parts, ranges)
+        for problem in problems(parts, ranges):
+            self._warnings[f"Pod {pod.key}: {problem}"] = None
+        requests, limits = parts.effective() if ranges else (pod.spec.requests, pod.spec.limits)
+        return replace(pod.spec, parts=None, requests=requests, limits=limits)
+
     def _prioritize(self, pod: Pod) -> PodSpec:
-        spec = pod.spec
+        spec = self._within_ranges(pod)
         try:
             name, priority = priority_of(spec, self._classes)
         except (LookupError, ValueError) as error:

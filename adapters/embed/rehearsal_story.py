@@ -82,6 +82,9 @@ def _findings(summary: RehearsalSummary) -> Iterator[tuple[str, tuple[Finding, .
     yield f"{len(summary.waiting):,} pods that wait at the end", waiting
     blocked = tuple(Finding(b.node, b.reason, b.since) for b in summary.blocked[:_MOST_FINDINGS])
     yield f"{len(summary.blocked):,} drains that are held up at the end", blocked
+    if summary.held_back:
+        refused = tuple(Finding(h.workload, h.told, h.since) for h in summary.held_back[:_MOST_FINDINGS])
+        yield f"{len(summary.held_back):,} workloads whose pods the API server refuses", refused
 
 
 def _workloads(lows: Sequence[WorkloadLow]) -> Sheet:

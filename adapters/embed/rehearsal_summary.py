@@ -17,6 +17,7 @@ from treenail.adapters.embed.waiting import (
     grouped,
     waiting_pods,
 )
+from treenail.adapters.fake.cluster.held_back import HeldBack
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
 
 HOURS_A_MONTH: Final = 730
@@ -65,6 +66,7 @@ class RehearsalSummary:
     workloads: tuple[WorkloadLow, ...]
     waiting: tuple[WaitingPod, ...]
     blocked: tuple[BlockedDrain, ...]
+    held_back: tuple[HeldBack, ...]
 
     @property
     def monthly(self) -> float:
@@ -97,6 +99,7 @@ def summarize(rehearsal: Rehearsal) -> RehearsalSummary:
         workloads=tuple(_lows(rehearsal)),
         waiting=tuple(waiting_pods(rehearsal.cluster, rehearsal.pod_history, rehearsal.timeline)),
         blocked=tuple(blocked_drains(rehearsal.cluster, rehearsal.timeline)),
+        held_back=rehearsal.cluster.held_back(),
     )
 
 
@@ -127,6 +130,10 @@ def as_json(summary: RehearsalSummary) -> dict[str, object]:
         ],
         "pending": [{"pod": w.key, "since": w.since, "reason": w.reason} for w in summary.waiting],
         "blocked": [{"node": b.node, "since": b.since, "reason": b.reason} for b in summary.blocked],
+        "heldBack": [
+            {"workload": h.workload, "missing": h.missing, "since": round(h.since, 3), "reason": h.why}
+            for h in summary.held_back
+        ],
     }
 
 

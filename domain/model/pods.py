@@ -10,6 +10,7 @@ from typing import Final
 
 from treenail.domain.model import labels
 from treenail.domain.model.durations import parse_duration
+from treenail.domain.model.pod_parts import PodParts
 from treenail.domain.model.requirements import Operator, Requirement, Requirements
 from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.model.taints import DISRUPTED, Toleration
@@ -163,6 +164,7 @@ class PodSpec:
 
     `requests` are effective: containers, init containers, sidecars and overhead put together, one of
     `pods` included. `node_selector` is sorted. Hashable, so that equal specs can be counted as one class.
+    `parts` are what they are made of, None once admission has completed them, and where nobody asks for them.
     """
 
     requests: Resources = NOTHING
@@ -180,6 +182,7 @@ class PodSpec:
     priority: int = 0
     priority_class: str = ""
     grace_seconds: int = DEFAULT_GRACE_SECONDS
+    parts: PodParts | None = None
 
     def alternatives(self) -> tuple[Requirements, ...]:
         """Return what the pod requires of a node's labels: one entry per OR-ed affinity term, in order."""

@@ -192,3 +192,4 @@ class PodSpecModel(Model, kw_only=True):
     priority_class_name: str = ""
     restart_policy: RestartPolicy = "Always"
     termination_grace_period_seconds: int = 30
+    active_deadline_seconds: int | None = None

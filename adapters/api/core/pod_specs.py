@@ -13,7 +13,7 @@ from treenail.adapters.api.core.pod_model import (
     PodSpecModel,
     RestartPolicy,
 )
-from treenail.adapters.api.core.pod_resources import effective
+from treenail.adapters.api.core.pod_resources import parts_of
 from treenail.adapters.api.core.pod_scheduling import (
     host_ports,
     node_affinity,
@@ -38,10 +38,12 @@ class PodSpecs:
     """Translates pod specs, and gives the same object for all that are equal.
 
     Packing counts pods by their spec object, and pods of one template come by the thousand. What is
-    remembered is bounded: beyond that it starts anew, and some equal specs are two objects.
+    remembered is bounded: beyond that it starts anew, and some equal specs are two objects. With
+    `keep_parts`, specs say what their requests are made of, as admission by a LimitRange or a quota needs it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep_parts: bool = False) -> None:
+        self._keep_parts = keep_parts
         self._by_text: dict[bytes, PodSpec] = {}
         self._by_value: dict[PodSpec, PodSpec] = {}
         self._encoder = json.Encoder()
@@ -65,7 +67,7 @@ class PodSpecs:
         known = self._by_text.get(text)
         if known is not None:
             return known
-        return self._remember(text, _translated(model, at))
+        return self._remember(text, _translated(model, at, keep_parts=self._keep_parts))
 
     def of_pod(self, model: PodSpecModel, labels: Mapping[str, str]) -> PodSpec:
         """Return the spec of a pod with these labels: what its affinity leaves to them is filled in.
@@ -109,10 +111,11 @@ def without_field_terms(model: PodSpecModel) -> None:
     affinity.required = NodeSelectorModel(node_selector_terms=kept) if kept else None
 
 
-def _translated(model: PodSpecModel, at: str) -> PodSpec:
+def _translated(model: PodSpecModel, at: str, *, keep_parts: bool) -> PodSpec:
     _check_containers(model.containers, f"{at}.containers")
     _check_containers(model.init_containers, f"{at}.initContainers")
-    requests, limits = effective(model, at)
+    parts = parts_of(model, at)
+    requests, limits = parts.effective()
     affinity = model.affinity.node_affinity if model.affinity else None
     return PodSpec(
         requests=requests,
@@ -130,6 +133,7 @@ def _translated(model: PodSpecModel, at: str) -> PodSpec:
         priority=model.priority,
         priority_class=model.priority_class_name,
         grace_seconds=_grace(model.termination_grace_period_seconds),
+        parts=parts if keep_parts else None,
     )
 
 

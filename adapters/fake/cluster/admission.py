@@ -16,12 +16,13 @@ from treenail.adapters.api.workloads import (
 )
 from treenail.adapters.fake.cluster.objects import address_of, spoken
 from treenail.adapters.fake.cluster.priorities import Priorities
+from treenail.adapters.fake.cluster.quotas import Quotas, admitted
 from treenail.adapters.fake.cluster.store import Store
 from treenail.domain.model.errors import InvalidError
 from treenail.domain.model.namespaces import NAME_LABEL, Namespace
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.nodes import Node, NodeClaim
-from treenail.domain.model.pods import Phase, Pod
+from treenail.domain.model.pods import Phase, Pod, PodSpec
 from treenail.domain.model.taints import Taint
 
 _LONGEST_NAME: Final = 253
@@ -41,6 +42,7 @@ class Admission:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._priorities = Priorities(store)
+        self._quotas = Quotas(store)
 
     def admit(self, thing: T, known: ApiObject | None) -> T:
         """Return `thing` as it is stored in place of `known`.
@@ -53,15 +55,25 @@ class Admission:
             problem = _impossible_node(thing, known)
         if not problem and isinstance(thing, Pod) and known is None:
             problem = self._impossible_pod(thing)
+        if not problem and known is None:
+            problem = self._quotas.refusal(thing)
         if problem:
             raise InvalidError(f"{spoken(address_of(thing))}: {problem}")
         match thing:
             case Pod():
-                return replace(thing, spec=self._priorities.completed(thing).of_pod(thing.labels))
+                return replace(thing, spec=self._completed(thing, new=known is None))
             case Namespace():
                 return replace(thing, labels={**thing.labels, NAME_LABEL: thing.name})
             case _:
                 return thing
+
+    def _completed(self, pod: Pod, *, new: bool) -> PodSpec:
+        """Return a pod's spec with its priority and with the defaults of its namespace's LimitRanges."""
+        with_priority = replace(pod, spec=self._priorities.completed(pod))
+        spec, problem = self._quotas.completed(with_priority)
+        if problem and new:
+            raise InvalidError(f"{spoken(address_of(pod))}: {problem}")
+        return spec.of_pod(pod.labels)
 
     def restored(self, thing: T) -> T:
         """Return `thing`, which was admitted before: the class of a pod need not be there.
@@ -73,7 +85,8 @@ class Admission:
         """
         match thing:
             case Pod():
-                return replace(thing, spec=self._priorities.with_room(thing.spec).of_pod(thing.labels))
+                spec = self._priorities.with_room(admitted(thing.spec))
+                return replace(thing, spec=spec.of_pod(thing.labels))
             case _:
                 return self.admit(thing, None)
 

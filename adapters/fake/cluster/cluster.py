@@ -16,6 +16,7 @@ from treenail.adapters.fake.cluster.attachments import Attachments
 from treenail.adapters.fake.cluster.budget_controller import BudgetController
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
 from treenail.adapters.fake.cluster.event_log import EventLog, EventRecord
+from treenail.adapters.fake.cluster.held_back import HeldBack
 from treenail.adapters.fake.cluster.kubelets import Kubelets, Machine
 from treenail.adapters.fake.cluster.leases import FakeLease, Leases
 from treenail.adapters.fake.cluster.node_controller import NodeController
@@ -82,7 +83,7 @@ class FakeCluster:
         accounts = Accounts(self._store)
         self._kubelets = Kubelets(plane, accounts, self._server)
         self._nodes = NodeController(plane, accounts)
-        run_workloads(plane, accounts, self._server, self._faults_now)
+        self._refusals = run_workloads(plane, accounts, self._server, self._faults_now)
         self._attachments = Attachments(plane)
         self._budgets = BudgetController(plane, self._server.budgets)
         self.apply(*self.settings.system_daemons)
@@ -200,6 +201,10 @@ class FakeCluster:
     def conditions(self, about: ObjectRef) -> tuple[Condition, ...]:
         """Return the conditions of a pool, node class, claim or node; none where it is not there."""
         return self._server.statuses.conditions(about)
+
+    def held_back(self) -> tuple[HeldBack, ...]:
+        """Return the workloads that lack pods which are refused, by a quota, say."""
+        return tuple(self._refusals.now())
 
     def usage(self, about: ObjectRef) -> PoolUsage | None:
         """Return what the status of a pool says that its nodes have; None where it says nothing yet."""

@@ -6,18 +6,21 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from treenail.adapters.fake.cluster.event_log import EventLog
 from treenail.adapters.fake.cluster.settings import ClusterSettings
 from treenail.adapters.fake.cluster.store import Store
 from treenail.adapters.fake.luck import Span, draw, fork
+from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.event_subjects import of_pod
 from treenail.domain.model.events import ClusterEvent
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.runtime import Agenda
 
 K = TypeVar("K")
+# The pauses of the work queues of kube-controller-manager.
+_AFTER_FAILURE: Final = Backoff(first=0.005, longest=1000.0, jitter=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +54,35 @@ class DelayedWork(Generic[K]):
         self._dice = plane.fork()
         self._span = span
         self._work = work
-        self._due: dict[K, None] = {}
+        self._due: dict[K, float] = {}
+        # Of those that are due, the ones that wait after a failure; and failures in a row.
+        self._retried: dict[K, None] = {}
+        self._failures: dict[K, int] = {}
 
     def add(self, key: K, *, after: float | None = None) -> None:
-        """Ask for work on `key`, in `after` seconds or whatever the span gives."""
-        if key not in self._due:
-            self._due[key] = None
-            seconds = draw(self._dice, self._span) if after is None else after
-            self._plane.later(seconds, partial(self._do, key))
+        """Ask for work on `key`, in `after` seconds or whatever the span gives; not later where it is due."""
+        if key in self._due and key not in self._retried:
+            return
+        self._retried.pop(key, None)
+        self._wait(key, draw(self._dice, self._span) if after is None else after)
 
-    def _do(self, key: K) -> None:
-        del self._due[key]
-        self._work(key)
+    def retry(self, key: K) -> None:
+        """Ask for work on `key` that has failed, after a pause that grows with each failure in a row."""
+        self._failures[key] = self._failures.get(key, 0) + 1
+        if key not in self._due:
+            self._retried[key] = None
+            self._wait(key, _AFTER_FAILURE.after(self._failures[key]))
+
+    def succeed(self, key: K) -> None:
+        """Let the pauses of `key` begin anew."""
+        self._failures.pop(key, None)
+
+    def _wait(self, key: K, seconds: float) -> None:
+        at = self._due[key] = self._plane.agenda.monotonic() + seconds
+        self._plane.later(seconds, partial(self._do, key, at))
+
+    def _do(self, key: K, at: float) -> None:
+        if self._due.get(key) == at:
+            del self._due[key]
+            self._retried.pop(key, None)
+            self._work(key)

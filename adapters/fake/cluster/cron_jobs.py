@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from treenail.adapters.api.workloads import CronJob, Job
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
+from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.objects import Address, Change, address_of
 from treenail.domain.disruption.cron_syntax import first_after
 from treenail.domain.model.pods import Owner
@@ -17,7 +18,8 @@ from treenail.domain.model.pods import Owner
 class CronJobController:
     """Makes a Job at each time of a CronJob's schedule, named after the minute."""
 
-    def __init__(self, plane: ControlPlane) -> None:
+    def __init__(self, plane: ControlPlane, maker: PodMaker) -> None:
+        self._maker = maker
         self._plane = plane
         self._store = plane.store
         # The time that each CronJob waits for, by uid: another one is waited for when it changes.
@@ -55,7 +57,8 @@ class CronJobController:
                 self._store.delete(address_of(job))
         owner = Owner("CronJob", cron_job.name, cron_job.uid, "batch/v1", block_deletion=True)
         name = f"{cron_job.name}-{int(at.timestamp()) // 60}"
-        self._store.add(replace(cron_job.job, name=name, namespace=cron_job.namespace, owners=(owner,)))
+        job = replace(cron_job.job, name=name, namespace=cron_job.namespace, owners=(owner,))
+        self._maker.create(job, owner)
 
     def _jobs(self, cron_job: CronJob) -> list[Job]:
         """Return the Jobs of a CronJob, the oldest first."""

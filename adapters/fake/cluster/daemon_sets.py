@@ -176,8 +176,9 @@ class DaemonSetController:
             node="" if hindrance else account.name,
         )
         if pod is None:
-            self._queue.add(account.name, after=self._maker.retry_after)
+            self._queue.retry(account.name)
             return
+        self._queue.succeed(account.name)
         self._pods_of[account.name][daemon.uid] = pod.uid
         self._node_of[pod.uid] = account.name
         if hindrance:

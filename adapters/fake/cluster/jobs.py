@@ -130,7 +130,11 @@ class JobController:
 
     def _made(self, where: Address, well: bool) -> None:  # noqa: FBT001 (what is called back with)
         self._being_made.discard(where)
-        self._queue.add(where, after=None if well else self._maker.retry_after)
+        if well:
+            self._queue.succeed(where)
+            self._queue.add(where)
+        else:
+            self._queue.retry(where)
 
     def _make_one(self, job: Job, index: int | None) -> bool:
         owner = Owner("Job", job.name, job.uid, "batch/v1", block_deletion=True)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import Final
+from typing import Final, TypeVar
 
+from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.fake.cluster.api_server import ApiServer
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
+from treenail.adapters.fake.cluster.objects import address_of
 from treenail.adapters.fake.cluster.settings import ClusterFaults
 from treenail.adapters.fake.luck import chance, fork
 from treenail.domain.model.errors import AlreadyExistsError, InvalidError
@@ -15,14 +17,20 @@ from treenail.domain.model.events import ClusterEvent, ObjectRef
 from treenail.domain.model.pod_templates import PodTemplate
 from treenail.domain.model.pods import Owner, Pod
 
+T = TypeVar("T", bound=ApiObject)
+
 
 class PodMaker:
-    """Makes pods from templates. Where the API server refuses one, an event says so, and `problem` why."""
+    """Makes pods from templates. Where the API server refuses one, an event says so, and `problem` why.
+
+    `refused` are the owners whose last object was refused: since when in a row (s), and why.
+    """
 
     retry_after: Final = 5.0
 
     def __init__(self, plane: ControlPlane, server: ApiServer, faults: Callable[[], ClusterFaults]) -> None:
         self.problem = ""
+        self.refused: dict[ObjectRef, tuple[float, str]] = {}
         self._plane = plane
         self._server = server
         self._faults = faults
@@ -46,17 +54,31 @@ class PodMaker:
             node_name=node,
             scheduled_at=now if node else None,
         )
+        return self._created(pod, owner, "FailedCreate")
+
+    def create(self, thing: T, owner: Owner, *, reason: str = "FailedCreate") -> T | None:
+        """Create an object of a workload; None where it is refused, of which an event tells with `reason`."""
+        return self._created(thing, owner, reason)
+
+    def _created(self, thing: T, owner: Owner, reason: str) -> T | None:
+        where = address_of(thing)[1]
+        namespace = where.partition("/")[0]
+        about = ObjectRef(owner.kind, owner.name, namespace, owner.uid)
         try:
-            self._check(pod)
-            return self._server.create(pod)
+            if isinstance(thing, Pod):
+                self._check(thing)
+            created = self._server.create(thing)
         except (InvalidError, AlreadyExistsError) as error:
-            about = ObjectRef(owner.kind, owner.name, namespace, owner.uid)
             # Without the random end of the name, so that equal failures are counted.
-            why = str(error).replace(f"{namespace}/{name}", f"{namespace}/{owner.name}-")
+            why = str(error).replace(where, f"{namespace}/{owner.name}-")
             self.problem = why
-            event = ClusterEvent(about, "FailedCreate", f"Error creating: {why}", warning=True)
+            since, _ = self.refused.get(about, (self._plane.agenda.monotonic(), ""))
+            self.refused[about] = since, why
+            event = ClusterEvent(about, reason, f"Error creating: {why}", warning=True)
             self._plane.log.publish(event)
             return None
+        self.refused.pop(about, None)
+        return created
 
     def _check(self, pod: Pod) -> None:
         """Raise InvalidError where the faults of the cluster do not let a pod be made."""

@@ -18,6 +18,7 @@ from treenail.adapters.api.workloads import (
 )
 from treenail.domain.cluster.cluster_facts import OF_BUFFERS, DaemonSet, Kind
 from treenail.domain.model.capacity_buffers import CapacityBuffer
+from treenail.domain.model.limit_ranges import LimitRange
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_overlays import NodeOverlay
@@ -27,6 +28,7 @@ from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Owner, Pod
 from treenail.domain.model.resource_claims import ResourceClaim
+from treenail.domain.model.resource_quotas import ResourceQuota
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 # The kind, and the name among those of the kind: NAMESPACE/NAME for what has a namespace, KIND/NAME for
@@ -40,6 +42,8 @@ KIND_OF: Final[Mapping[type, str]] = {
         StoredPodTemplate,
         Namespace,
         PriorityClass,
+        LimitRange,
+        ResourceQuota,
         StorageClass,
         PersistentVolume,
         PersistentVolumeClaim,
@@ -75,6 +79,8 @@ NAMESPACED: Final = (
     "CapacityBuffer",
     "PodTemplate",
     "ResourceClaim",
+    "LimitRange",
+    "ResourceQuota",
 )
 _RANKS: Final = {kind: number for number, kind in enumerate(KIND_OF)}
 # What is watched, in the order of a list: what others refer to comes before them.

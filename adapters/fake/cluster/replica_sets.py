@@ -74,8 +74,10 @@ class ReplicaSetController:
             self._slow.run(number, partial(self._make_one, replica_set), partial(self._made, where))
             return
         made = all(self._make_one(replica_set) for _ in range(number))
-        if not made:
-            self._queue.add(where, after=self._maker.retry_after)
+        if made:
+            self._queue.succeed(where)
+        else:
+            self._queue.retry(where)
         self._say(where, "" if made else self._maker.problem)
 
     def _make_one(self, replica_set: ReplicaSet) -> bool:
@@ -85,7 +87,11 @@ class ReplicaSetController:
 
     def _made(self, where: Address, well: bool) -> None:  # noqa: FBT001 (what is called back with)
         self._being_made.discard(where)
-        self._queue.add(where, after=None if well else self._maker.retry_after)
+        if well:
+            self._queue.succeed(where)
+            self._queue.add(where)
+        else:
+            self._queue.retry(where)
         self._say(where, "" if well else self._maker.problem)
 
     def _say(self, where: Address, failure: str) -> None:
@@ -101,7 +107,8 @@ class DeploymentController:
     That one has the annotations of the Deployment, too.
     """
 
-    def __init__(self, plane: ControlPlane) -> None:
+    def __init__(self, plane: ControlPlane, maker: PodMaker) -> None:
+        self._maker = maker
         self._store = plane.store
         self._dice = plane.fork()
         self._sets: dict[str, dict[Address, None]] = {}
@@ -134,7 +141,11 @@ class DeploymentController:
         sets = [s for s in found if isinstance(s, ReplicaSet) and not self._store.deleting(s)]
         current = next((s for s in sets if _made_from(s, deployment)), None)
         if current is None:
-            self._store.add(self._new_set(deployment))
+            owner = Owner("Deployment", deployment.name, deployment.uid)
+            if self._maker.create(self._new_set(deployment), owner, reason="ReplicaSetCreateError") is None:
+                self._queue.retry(where)
+                return
+            self._queue.succeed(where)
         elif (current.replicas, current.annotations) != (deployment.replicas, deployment.annotations):
             size, annotations = deployment.replicas, deployment.annotations
             self._store.put(replace(current, replicas=size, annotations=annotations))

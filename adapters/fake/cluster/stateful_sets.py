@@ -71,8 +71,10 @@ class StatefulSetController:
     def _make(self, stateful_set: StatefulSet, numbers: list[int], revision: str) -> None:
         where = address_of(stateful_set)
         if self._slow is None:
-            if not all(self._make_one(stateful_set, number, revision) for number in numbers):
-                self._queue.add(where, after=self._maker.retry_after)
+            if all(self._make_one(stateful_set, number, revision) for number in numbers):
+                self._queue.succeed(where)
+            else:
+                self._queue.retry(where)
             return
         left = iter(numbers)
         self._being_made.add(where)
@@ -84,19 +86,23 @@ class StatefulSetController:
 
     def _made(self, where: Address, well: bool) -> None:  # noqa: FBT001 (what is called back with)
         self._being_made.discard(where)
-        self._queue.add(where, after=None if well else self._maker.retry_after)
+        if well:
+            self._queue.succeed(where)
+            self._queue.add(where)
+        else:
+            self._queue.retry(where)
 
     def _make_one(self, stateful_set: StatefulSet, number: int, revision: str) -> bool:
         owner = Owner("StatefulSet", stateful_set.name, stateful_set.uid, "apps/v1", block_deletion=True)
-        self._claim_storage(stateful_set, number)
+        if not self._claim_storage(stateful_set, number, owner):
+            return False
         template, name = _template(stateful_set, number, revision), f"{stateful_set.name}-{number}"
         return self._maker.make(name, stateful_set.namespace, template, owner) is not None
 
-    def _claim_storage(self, stateful_set: StatefulSet, number: int) -> None:
-        """Make the claims of a pod that are not there yet. They stay when it goes."""
-        for claim in stateful_set.claims_of(number):
-            if self._store.find(address_of(claim)) is None:
-                self._store.add(claim)
+    def _claim_storage(self, stateful_set: StatefulSet, number: int, owner: Owner) -> bool:
+        """Make the claims of a pod that are not there yet; return whether all are. They stay when it goes."""
+        missing = (c for c in stateful_set.claims_of(number) if self._store.find(address_of(c)) is None)
+        return all(self._maker.create(claim, owner) is not None for claim in missing)
 
     def _revision(self, of: StatefulSet) -> str:
         """Return the mark of the present template: what it says itself, another for every later template."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from treenail.adapters.api.workloads import ApiObject, Deployment, Job, ReplicaSet, StatefulSet
+from treenail.adapters.fake.cluster.quotas import admitted
+from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.cluster.workloads import Workload, asks_for_pods_only
+from treenail.domain.model.pod_templates import PodTemplate, StoredPodTemplate
 
 
 def told(thing: ApiObject | None, *, deleting: bool, templates: bool = False) -> ApiObject | None:
@@ -19,11 +22,19 @@ def told(thing: ApiObject | None, *, deleting: bool, templates: bool = False) ->
             alone = templates and not known.part_of
             if not (known.wanted or alone):
                 return None
-            return replace(known, template=thing.template) if templates else known
+            return replace(known, template=_seen(thing.template)) if templates else known
         case Job():
             return _job(thing, deleting=deleting)
+        case StoredPodTemplate():
+            return replace(thing, template=_seen(thing.template))
+        case DaemonSet():
+            return replace(thing, spec=admitted(thing.spec))
         case _:
             return thing
+
+
+def _seen(template: PodTemplate) -> PodTemplate:
+    return replace(template, spec=admitted(template.spec))
 
 
 def _workload(thing: Deployment | ReplicaSet | StatefulSet, *, deleting: bool) -> Workload:

@@ -15,6 +15,7 @@ from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.resource_quotas import ResourceQuota
 
 # What may be applied to objects that others write to as well.
 _APPLICABLE: Final = {
@@ -56,6 +57,8 @@ def updated(known: ApiObject, new: ApiObject) -> ApiObject:
             return replace(new, disruptions_allowed=known.disruptions_allowed)
         case ReplicaSet() if isinstance(known, ReplicaSet):
             return replace(new, owners=known.owners, failure=known.failure)
+        case ResourceQuota() if isinstance(known, ResourceQuota):
+            return replace(new, used=known.used)
         case StatefulSet() if isinstance(known, StatefulSet):
             return replace(new, revision=known.revision)
         case CapacityBuffer() | StoredPodTemplate() if isinstance(known, CapacityBuffer | StoredPodTemplate):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -185,10 +186,44 @@ def test_manifests_without_auto_mode_stay_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("kind", ["ResourceQuota", "LimitRange"])
-def test_quotas_and_limit_ranges_are_no_errors_and_a_warning_says_that_they_do_nothing(kind: str) -> None:
-    said = f"{kind} q: has no effect here: pods are made, and ask, as if it were not there"
+def test_quotas_and_limit_ranges_are_read(kind: str) -> None:
+    assert warnings(f"{{apiVersion: v1, kind: {kind}, metadata: {{name: q}}}}") == ()
 
-    assert warnings(f"{{apiVersion: v1, kind: {kind}, metadata: {{name: q}}}}") == (f"x.yaml: {said}",)
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "problem"),
+    [
+        ("ResourceQuota", "hard: {pods: -1}", 'spec.hard.pods: "-1" must not be negative'),
+        ("ResourceQuota", "hard: {requests.cpu: much}", 'spec.hard[requests.cpu]: "much" is not a quantity'),
+        ("ResourceQuota", "scopes: [Rare]", "spec.scopes[0]"),
+        (
+            "ResourceQuota",
+            "scopeSelector: {matchExpressions: [{scopeName: PriorityClass, operator: In}]}",
+            "spec.scopeSelector.matchExpressions[0].values: must be given for the operator In",
+        ),
+        (
+            "ResourceQuota",
+            "scopeSelector: {matchExpressions: [{scopeName: BestEffort, operator: DoesNotExist}]}",
+            "operator: must be Exists for the scope BestEffort",
+        ),
+        ("LimitRange", "limits: [{type: Node}]", "spec.limits[0].type"),
+        (
+            "LimitRange",
+            "limits: [{type: Container, min: {cpu: 2}, max: {cpu: 1}}]",
+            "spec.limits[0].min.cpu: is more than defaultRequest",
+        ),
+        (
+            "LimitRange",
+            "limits: [{type: Pod, default: {cpu: 1}}]",
+            "spec.limits[0].default: may not be given",
+        ),
+    ],
+)
+def test_bad_quotas_and_limit_ranges_are_refused(kind: str, spec: str, problem: str) -> None:
+    text = f"{{apiVersion: v1, kind: {kind}, metadata: {{name: q}}, spec: {{{spec}}}}}"
+
+    with pytest.raises(ManifestError, match=re.escape(problem)):
+        decode_all(parse_manifests(text.encode(), "x.yaml"))
 
 
 def test_a_kustomization_says_what_to_give_in_its_place() -> None:

@@ -108,8 +108,8 @@ def test_a_quota_stops_the_batch_and_is_told_until_it_is_lifted() -> None:
 
     assert len(rig.cluster.pods()) == 5
     refused = [r for r in rig.cluster.events() if r.event.reason == "FailedCreate"]
-    # Batches of 1, 2 and 4: of the last, two find no room; and then one, as the news of pods is heard.
-    assert sum(r.count for r in refused) == 3
+    # Batches of 1, 2 and 4: of the last, two find no room; and then one each after 5 ms, 10 ms... 1.28 s.
+    assert 3 <= sum(r.count for r in refused) <= 2 + 10
     assert "exceeded quota" in workloads(listener)[-1].held
 
     rig.cluster.faults = replace(rig.cluster.faults, pod_quota=None)
@@ -122,6 +122,7 @@ def test_a_quota_stops_the_batch_and_is_told_until_it_is_lifted() -> None:
 def test_pods_that_a_webhook_refuses_are_made_later() -> None:
     rig = Rig(faults=ClusterFaults(pods_refused=0.3))
     rig.cluster.apply(a_deployment("web", 20))
-    rig.run(300)
+    # Pauses grow to 1,000 s.
+    rig.run(10_000)
 
     assert len(rig.cluster.pods()) == 20

@@ -1,0 +1,83 @@
+"""The parts of a pod's requests and limits: containers, the pod as a whole, and its overhead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from treenail.domain.model.resources import NOTHING, PODS, Resources
+
+_ONE_POD: Final = Resources({PODS: 1})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerNeeds:
+    """What a container asks for and may have. An `init` container that always restarts is a `sidecar`."""
+
+    name: str
+    requests: Resources = NOTHING
+    limits: Resources = NOTHING
+    init: bool = False
+    sidecar: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodParts:
+    """What the effective requests and limits of a pod are made of; `requests` and `limits` are the pod's own.
+
+    `bounded` says whether the pod may run for a limited time only (activeDeadlineSeconds).
+    """
+
+    containers: tuple[ContainerNeeds, ...] = ()
+    requests: Resources = NOTHING
+    limits: Resources = NOTHING
+    overhead: Resources = NOTHING
+    bounded: bool = False
+
+    @property
+    def admitted(self) -> PodParts | None:
+        """What is kept of the parts of a pod that was admitted: whether it is bounded."""
+        return _BOUNDED if self.bounded else None
+
+    def effective(self) -> tuple[Resources, Resources]:
+        """Return effective requests, one of `pods` included, and effective limits; zeros are left out.
+
+        What the pod as a whole asks for replaces the sum of its containers; overhead comes on top.
+        """
+        requests, limits = self.together()
+        requests = Resources({**self.limits, **requests, **self.requests})
+        limits = Resources({**limits, **self.limits})
+        limits_overhead = {name: amount for name, amount in self.overhead.items() if name in limits}
+        return _named(requests.plus(self.overhead).plus(_ONE_POD)), _named(limits.plus(limits_overhead))
+
+    def together(self) -> tuple[Resources, Resources]:
+        """Return requests and limits of all containers together, as the scheduler counts them."""
+        return (
+            _together(self.containers, [c.requests for c in self.containers]),
+            _together(self.containers, [c.limits for c in self.containers]),
+        )
+
+
+_BOUNDED: Final = PodParts(bounded=True)
+
+
+def _together(containers: Sequence[ContainerNeeds], amounts: Iterable[Resources]) -> Resources:
+    """Return the amounts of containers put together.
+
+    Init containers run one after the other beside the sidecars before them; all others run together.
+    """
+    running = beside = peak = NOTHING
+    for container, one in zip(containers, amounts, strict=True):
+        if not container.init:
+            running = running.plus(one)
+        elif container.sidecar:
+            running, beside = running.plus(one), beside.plus(one)
+            peak = peak.largest(beside)
+        else:
+            peak = peak.largest(one.plus(beside))
+    return running.largest(peak) if peak else running
+
+
+def _named(amounts: Resources) -> Resources:
+    return amounts if all(amounts.values()) else Resources((n, a) for n, a in amounts.items() if a)
