@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from treenail.domain.cluster.cluster_facts import ClusterObject, says_the_same
 from treenail.domain.cluster.promises import Promise
 from treenail.domain.model.nodes import Node, NodeClaim
-from treenail.domain.model.pods import Pod
+from treenail.domain.model.pods import Pod, PodAffinityTerm
 from treenail.domain.model.resource_claims import ResourceClaim
 
 _MOST: Final = 20_000
@@ -18,18 +18,35 @@ _MOST: Final = 20_000
 _COUNTED_APART: Final = (Pod, Node, NodeClaim, ResourceClaim)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PodMoved:
     """A pod came to a place, left it, or has other labels than before, after the model had `revision`.
 
-    `place` is the node it is bound to, or the target of its promise, "" where it has neither any more;
-    `decision` is the one that promised it, "" where that was none.
+    Of the pod there is what terms of other pods count. The pod itself would be a kilobyte that nobody else
+    keeps. `place` is the node it is bound to, or the target of its promise; `decision` is the one that
+    promised it, "" where that was none.
     """
 
     revision: int
-    pod: Pod
+    uid: str
+    namespace: str
+    labels: Mapping[str, str]
+    affinity: tuple[PodAffinityTerm, ...]
     place: str
     decision: str = ""
+
+    @staticmethod
+    def of(pod: Pod, revision: int, place: str, decision: str = "") -> PodMoved:
+        """Return the change of a pod that is at `place`, or was, or is promised it."""
+        return PodMoved(
+            revision=revision,
+            uid=pod.uid,
+            namespace=pod.namespace,
+            labels=pod.labels,
+            affinity=pod.spec.pod_affinity,
+            place=place,
+            decision=decision,
+        )
 
 
 class RecentChanges:
@@ -51,14 +68,16 @@ class RecentChanges:
         if pod is None or _seen_by_others(before) == _seen_by_others(after):
             return
         self.stamp += 1
-        for one in (before, after):
-            if one is not None and one.bound:
-                self._add(PodMoved(revision, one, one.node_name))
+        was, now = (_bound(revision, one) for one in (before, after))
+        if was is not None and was != now:
+            self._add(was)
+        if now is not None:
+            self._add(now)
 
     def promise(self, revision: int, promise: Promise) -> None:
         """Take in that a pod was promised a place."""
         self.stamp += 1
-        self._add(PodMoved(revision, promise.like, promise.target, promise.decision))
+        self._add(PodMoved.of(promise.like, revision, promise.target, promise.decision))
 
     def node(self, revision: int, before: Node | None, after: Node | None) -> None:
         """Take in a node as it was and as it is, None where it was or is not there."""
@@ -93,6 +112,10 @@ class RecentChanges:
     def nodes_since(self, revision: int) -> bool:
         """Return whether a node came or left, or got other labels, taints or room since."""
         return self._nodes_at >= revision
+
+
+def _bound(revision: int, pod: Pod | None) -> PodMoved | None:
+    return PodMoved.of(pod, revision, pod.node_name) if pod is not None and pod.bound else None
 
 
 def _seen_by_others(pod: Pod | None) -> object:

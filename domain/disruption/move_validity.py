@@ -85,8 +85,8 @@ class _Seen:
 
     def __init__(self, model: ClusterModel, changes: Iterable[PodMoved], *, nodes: bool) -> None:
         self._model = model
-        self._pods = {one.pod.uid: one.pod for one in changes}.values()
-        self._opposing = [pod for pod in self._pods if any(t.anti for t in pod.spec.pod_affinity)]
+        self._pods = {one.uid: one for one in changes}.values()
+        self._opposing = [one for one in self._pods if any(term.anti for term in one.affinity)]
         self._nodes = nodes
 
     def by(self, pod: Pod) -> bool:
@@ -94,30 +94,31 @@ class _Seen:
         asks = pod.spec.spread or pod.spec.pod_affinity
         if self._nodes and asks:
             return True
-        if any(self._selected(term, other, pod) for other in self._opposing for term in _anti(other)):
+        if any(
+            self._selected(term, other, pod)
+            for other in self._opposing
+            for term in other.affinity
+            if term.anti
+        ):
             return True
         return bool(asks) and any(self._counts(pod, other) for other in self._pods)
 
-    def _counts(self, pod: Pod, other: Pod) -> bool:
+    def _counts(self, pod: Pod, other: PodMoved) -> bool:
         if other.namespace == pod.namespace:
             selectors = (one.selector for one in pod.spec.spread)
             if any(selector is None or selector.selects(other.labels) for selector in selectors):
                 return True
         return any(self._selected(term, pod, other) for term in pod.spec.pod_affinity)
 
-    def _selected(self, term: PodAffinityTerm, whose: Pod, other: Pod) -> bool:
+    def _selected(self, term: PodAffinityTerm, whose: Pod | PodMoved, other: Pod | PodMoved) -> bool:
         if not self._looks_at(term, whose, other.namespace):
             return False
         return term.selector is None or term.selector.selects(other.labels)
 
-    def _looks_at(self, term: PodAffinityTerm, whose: Pod, namespace: str) -> bool:
+    def _looks_at(self, term: PodAffinityTerm, whose: Pod | PodMoved, namespace: str) -> bool:
         if namespace in (term.namespaces or (() if term.namespace_selector else (whose.namespace,))):
             return True
         known = self._model.objects.namespaces.get(namespace)
         return term.namespace_selector is not None and (
             known is None or term.namespace_selector.selects(known.labels)
         )
-
-
-def _anti(pod: Pod) -> tuple[PodAffinityTerm, ...]:
-    return tuple(term for term in pod.spec.pod_affinity if term.anti)

@@ -21,7 +21,7 @@ def since(changes: RecentChanges, revision: int) -> list[tuple[str, str]]:
     """Return which pods changed since, and where, the last first."""
     found = changes.since(revision)
     assert found is not None
-    return [(one.pod.uid, one.place) for one in found]
+    return [(one.uid, one.place) for one in found]
 
 
 def filled(count: int) -> RecentChanges:
@@ -64,7 +64,16 @@ def test_a_pod_whose_labels_change_is_told_as_it_was_and_as_it_is() -> None:
 
     changes.pod(1, POD, after)
 
-    assert list(changes.since(1) or ()) == [PodMoved(1, after, "n1"), PodMoved(1, POD, "n1")]
+    assert list(changes.since(1) or ()) == [PodMoved.of(after, 1, "n1"), PodMoved.of(POD, 1, "n1")]
+
+
+def test_a_pod_that_is_deleted_where_it_is_is_told_once() -> None:
+    changes = RecentChanges()
+
+    changes.pod(1, POD, replace(POD, deleting_since=START))
+
+    assert since(changes, 1) == [("p1", "n1")]
+    assert changes.stamp == 1
 
 
 def test_a_pod_without_a_node_lets_nothing_else_be_placed_otherwise_and_is_still_a_change() -> None:
@@ -81,7 +90,7 @@ def test_a_promise_is_told_with_its_target_and_the_decision_that_made_it() -> No
 
     changes.promise(1, Promise(like=POD, target="c2", decision="d1"))
 
-    assert list(changes.since(1) or ()) == [PodMoved(1, POD, "c2", "d1")]
+    assert list(changes.since(1) or ()) == [PodMoved.of(POD, 1, "c2", "d1")]
     assert changes.stamp == 1
 
 
