@@ -35,6 +35,7 @@ from treenail.actors.pool_usage_reporter import PoolUsageReporter
 from treenail.actors.provisioning_trial import ProvisioningTrial
 from treenail.actors.runtime.base import DomainActor, ForwardRef, NullRef, Runtime
 from treenail.actors.runtime.measured_cloud import MeasuredCloud
+from treenail.actors.runtime.ports import Ports
 from treenail.actors.runtime.standby import Standby, Topic, of_batcher, of_disruptor, of_nodes, of_sizer
 from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import ReporterInbox, StatusReporter
@@ -49,15 +50,7 @@ from treenail.domain.disruption.node_repair import RepairPolicy
 from treenail.domain.interruption.notice_responses import InterruptionPolicy
 from treenail.domain.model.runtime import Ref
 from treenail.domain.packing.problem import PackingSettings
-from treenail.domain.ports import (
-    Cloud,
-    ClusterReader,
-    ClusterWriter,
-    InterruptionQueue,
-    Solver,
-    VolumeCost,
-    ZonalShifts,
-)
+from treenail.domain.ports import Cloud
 from treenail.domain.telemetry.node_gauges import no_candidates
 
 M = TypeVar("M")
@@ -75,22 +68,6 @@ class Host(Protocol):
     def end(self, ref: Ref[Any]) -> None:
         """End a hosted actor after its waiting messages. Later messages are dropped."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ports:
-    """The world outside. Without a `volume_cost`, volumes of nodes cost nothing.
-
-    Zonal shifts are heeded where somebody tells of them.
-    """
-
-    reader: ClusterReader
-    writer: ClusterWriter
-    cloud: Cloud
-    queue: InterruptionQueue
-    solver: Solver
-    volume_cost: VolumeCost = lambda _: 0.0
-    zonal_shifts: ZonalShifts | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

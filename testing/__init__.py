@@ -6,8 +6,9 @@ What stands in `__all__` follows semantic versioning; nothing else does.
 from __future__ import annotations
 
 from treenail.actors.runtime.base import DomainActor, ForwardRef, NullRef, Runtime
+from treenail.actors.runtime.ports import Ports
 from treenail.actors.runtime.world import NotSettledError, Process, SeededDice, World
-from treenail.actors.system import Host, Ports, System, SystemSettings
+from treenail.actors.system import Host, System, SystemSettings
 from treenail.adapters.api.manifests import Decoded, ManifestError
 from treenail.adapters.api.workloads import (
     CronJob,
@@ -74,14 +75,7 @@ from treenail.domain.model.price_overrides import PriceOverrides
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.runtime import Clock, Done, Failed, Outcome, Ref
-from treenail.domain.ports import (
-    Cloud,
-    ClusterReader,
-    ClusterWriter,
-    InterruptionQueue,
-    Solver,
-    Telemetry,
-)
+from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, Solver, Telemetry
 from treenail.domain.status.readiness import ReadinessChanged
 from treenail.domain.telemetry.span_trees import SpanTree
 from treenail.domain.telemetry.tracing import Span

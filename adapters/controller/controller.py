@@ -6,27 +6,21 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread, Timer
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
-from treenail.actors.interruption_listener import InterruptionListener
 from treenail.actors.runtime.base import Runtime
 from treenail.actors.runtime.threads import Threads
-from treenail.actors.system import System, SystemSettings
-from treenail.actors.termination_actor.termination_actor import TerminationActor
 from treenail.adapters.controller.candidacy import UNKNOWN, Candidacy
 from treenail.adapters.controller.failures import SPREAD, Failures
 from treenail.adapters.controller.ground import Ground, OpenOutside, Outside
-from treenail.adapters.controller.live_page import LivePage
 from treenail.adapters.controller.liveness import Liveness
 from treenail.adapters.controller.metrics_and_probes import Page, Pages, serve_pages
 from treenail.adapters.controller.profiling import LOOPBACK, profiling_pages
 from treenail.adapters.controller.serving.losses import told_to
 from treenail.adapters.controller.serving.served_port import ServedPort, cannot_listen
-from treenail.adapters.controller.system_settings import system_settings
 from treenail.adapters.controller.telemetry import open_telemetry
 from treenail.adapters.runtime.clock import SteadyClock, SystemClock, seconds_awake_or_not
 from treenail.adapters.runtime.dice import SystemDice
@@ -37,6 +31,9 @@ from treenail.adapters.telemetry.metric_registry import CONTENT_TYPE
 from treenail.domain.leadership.news import LeaseLostError
 from treenail.domain.leadership.tenure import Tenure
 from treenail.domain.telemetry import metrics
+
+if TYPE_CHECKING:  # it is imported when it is made: a replica that waits does without
+    from treenail.actors.system import System
 
 # Pumps wait while so many messages are in the inboxes.
 _CONGESTED: Final = 10_000
@@ -166,9 +163,7 @@ class Controller:
             dice=self._dice,
             telemetry=telemetry,
             congested=lambda: self.threads.depth() > _CONGESTED,
-            interruptions_congested=lambda: (
-                self.threads.depth(InterruptionListener, TerminationActor) > _INTERRUPTIONS_CONGESTED
-            ),
+            interruptions_congested=self._interruptions_congested,
             failed=self.failed,
             tenure=self._tenure,
         )
@@ -198,13 +193,17 @@ class Controller:
         outside = self._outside
         if self._system is not None or outside is None:
             return
+        # A third of what it would hold else: whoever waits needs none of the actors' code.
+        from treenail.adapters.controller.leading import start_system  # noqa: PLC0415
+
         outside.lead()
         # Whoever waited for long begins now.
         self._pause = self._pause_drawn()
         self.telemetry.gauge(metrics.PROVISIONING_ENABLED.name, float(self._pause is None))
         self.telemetry.gauge(metrics.PROVISIONING_RESUMES.name, 0.0)
-        self._system = System(self._runtime(), self.threads, outside.ports, self._system_settings())
-        self._system.start()
+        self._system = start_system(
+            self._runtime(), self.threads, outside.ports, self._settings, pause=self._pause
+        )
 
     def _runtime(self) -> Runtime:
         return Runtime(
@@ -216,6 +215,8 @@ class Controller:
         )
 
     def _show_page(self) -> None:
+        from treenail.adapters.controller.live_page import LivePage  # noqa: PLC0415 (few ask for it)
+
         settings, telemetry = self._settings, self.telemetry
         page = LivePage(
             name=settings.cluster_name,
@@ -259,9 +260,10 @@ class Controller:
         pause = self._failures.pause()
         return None if pause is None else pause * self._dice.uniform(1, 1 + SPREAD)
 
-    def _system_settings(self) -> SystemSettings:
-        told = system_settings(self._settings)
-        return replace(told, provisioning=self._pause is None, resumes_after=self._pause)
+    def _interruptions_congested(self) -> bool:
+        from treenail.adapters.controller.leading import interruptions_waiting  # noqa: PLC0415
+
+        return interruptions_waiting(self.threads) > _INTERRUPTIONS_CONGESTED
 
     # --- what others look at
 

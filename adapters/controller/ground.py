@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from treenail.actors.system import Ports
+from treenail.actors.runtime.ports import Ports
 from treenail.adapters.settings.settings import Settings
 from treenail.domain.leadership.tenure import Tenure
 from treenail.domain.model.runtime import Clock, Dice

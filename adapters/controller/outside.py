@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from treenail.actors.system import Ports
+from treenail.actors.runtime.ports import Ports
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.controller.ground import Ground, Outside
 from treenail.adapters.controller.namespace import lease_namespace
-from treenail.adapters.controller.webhook.upkeep import LOGGER
-from treenail.adapters.controller.webhook.webhook import Webhook, open_webhook
 from treenail.adapters.ec2.volume_costs import volume_cost, written_volume_cost
 from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
@@ -29,11 +27,17 @@ from treenail.domain.model.runtime import Ref
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, ZonalShifts
 from treenail.domain.telemetry import metrics
 
+if TYPE_CHECKING:
+    from treenail.adapters.controller.webhook.webhook import Webhook
+
 _END_SECONDS: Final = 2.0
 # As controller-runtime has it: half of the time within which a lease is to be renewed.
 _LEASE_SECONDS: Final = 5.0
 _LEASE_QPS: Final = 10.0
 _LEASE_BURST: Final = 10
+_LOGGER: Final = "controller"
+# As its module has it, which is not imported where nothing is served.
+_WEBHOOK_LOGGER: Final = "controller.webhook"
 
 
 class NoQueue:
@@ -106,7 +110,7 @@ def _connect(ground: Ground) -> Connection:
         may_write=ground.tenure.check,
     )
     ground.telemetry.log(
-        "the API server in use", logger=LOGGER, context=connection.context, server=connection.place
+        "the API server in use", logger=_LOGGER, context=connection.context, server=connection.place
     )
     return connection
 
@@ -130,8 +134,13 @@ def _lease(ground: Ground, opened: ExitStack) -> KubernetesLease:
 
 def _webhook(ground: Ground, connection: Connection, opened: ExitStack) -> Webhook | None:
     if ground.settings.disable_webhook:
-        ground.telemetry.log("conversions are not served: DISABLE_WEBHOOK", logger=LOGGER, level="warning")
+        ground.telemetry.log(
+            "conversions are not served: DISABLE_WEBHOOK", logger=_WEBHOOK_LOGGER, level="warning"
+        )
         return None
+    # What makes certificates takes eight MiB.
+    from treenail.adapters.controller.webhook.webhook import open_webhook  # noqa: PLC0415
+
     webhook = open_webhook(ground, connection)
     opened.callback(webhook.stop)
     return webhook

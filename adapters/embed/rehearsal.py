@@ -10,8 +10,9 @@ from types import TracebackType
 from typing import Final, Literal, Self
 
 from treenail.actors.runtime.base import Runtime
+from treenail.actors.runtime.ports import Ports
 from treenail.actors.runtime.world import Process, SeededDice, World
-from treenail.actors.system import Ports, System
+from treenail.actors.system import System
 from treenail.adapters.api.manifests import Decoded
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.ec2.catalogue import Catalogue as ShippedCatalogue

@@ -12,7 +12,8 @@ from tests.builders import claim, instance_type, node_class, node_pool, pending_
 from tests.probes import PlainDice, Probe
 from treenail.actors.disruptor import Disruptor
 from treenail.actors.runtime.base import Runtime
-from treenail.actors.system import Ports, System, SystemSettings
+from treenail.actors.runtime.ports import Ports
+from treenail.actors.system import System, SystemSettings
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.lifecycle.lifecycle import NodeInitialized, NodeRegistered
 from treenail.domain.model.resources import Resources

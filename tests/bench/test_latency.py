@@ -20,8 +20,9 @@ from tests.actors.notices import SPOT, message
 from tests.bench.tuned import tuned
 from tests.builders import DEFAULT_CLASS
 from treenail.actors.runtime.base import Runtime
+from treenail.actors.runtime.ports import Ports
 from treenail.actors.runtime.threads import Threads
-from treenail.actors.system import Ports, System, SystemSettings
+from treenail.actors.system import System, SystemSettings
 from treenail.adapters.controller.liveness import Liveness
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.fake.telemetry import RecordingTelemetry

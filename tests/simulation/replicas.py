@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from treenail.actors.leader_elector import LeaderElector
 from treenail.actors.runtime.base import NullRef, Runtime
+from treenail.actors.runtime.ports import Ports
 from treenail.actors.runtime.world import Process, SeededDice
-from treenail.actors.system import Ports, System
+from treenail.actors.system import System
 from treenail.adapters.ec2.volume_costs import volume_cost
 from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.domain.leadership.news import LeaseHeld, LeaseLostError, LeaseNews

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 
 from treenail.actors.runtime.base import Runtime
+from treenail.actors.runtime.ports import Ports
 from treenail.actors.runtime.world import Process, SeededDice
-from treenail.actors.system import Ports, System
+from treenail.actors.system import System
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.fake.queue import FakeQueue
 from treenail.domain.termination.drain import InstanceTerminated

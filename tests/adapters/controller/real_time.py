@@ -12,7 +12,7 @@ from itertools import count
 from threading import Condition
 from typing import Any, Final
 
-from treenail.actors.system import Ports
+from treenail.actors.runtime.ports import Ports
 from treenail.adapters.controller.ground import Ground, Outside
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.embed.machines import NodeMachines

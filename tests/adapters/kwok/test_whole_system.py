@@ -9,8 +9,9 @@ import pytest
 
 from tests.scenarios.manifests import Manifest, deployment, need, text
 from treenail.actors.runtime.base import Runtime
+from treenail.actors.runtime.ports import Ports
 from treenail.actors.runtime.world import Process, SeededDice, World
-from treenail.actors.system import Ports, System, SystemSettings
+from treenail.actors.system import System, SystemSettings
 from treenail.adapters.api.manifests import decode_all, parse_manifests, read_manifests
 from treenail.adapters.fake.cluster import FakeCluster
 from treenail.adapters.fake.queue import FakeQueue
