@@ -190,3 +190,16 @@ subjects:
 {{- end }}
 {{- toYaml $constraints }}
 {{- end }}
+
+{{/* Two listeners on one port: the second would end the process. */}}
+{{- define "treenail.refuseSharedPorts" -}}
+{{- $ports := dict "controller.healthProbe.port" .Values.controller.healthProbe.port "controller.metrics.port" .Values.controller.metrics.port }}
+{{- if .Values.webhook.enabled }}{{- $_ := set $ports "webhook.port" .Values.webhook.port }}{{- end }}
+{{- if .Values.settings.enableUI }}{{- $_ := set $ports "settings.uiPort" .Values.settings.uiPort }}{{- end }}
+{{- if .Values.settings.enableProfiling }}{{- $_ := set $ports "settings.profilingPort" .Values.settings.profilingPort }}{{- end }}
+{{- $taken := dict }}
+{{- range $name, $port := $ports }}
+{{- with get $taken (toString (int $port)) }}{{- fail (printf "%s: %d is %s already" $name (int $port) .) }}{{- end }}
+{{- $_ := set $taken (toString (int $port)) $name }}
+{{- end }}
+{{- end }}

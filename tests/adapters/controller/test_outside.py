@@ -37,6 +37,16 @@ def test_nodes_without_machines_need_neither_boto3_nor_arrays() -> None:
     assert done.stdout == "[]\n"
 
 
+def test_a_replica_that_waits_has_no_code_of_actors_pages_and_certificates() -> None:
+    code = (
+        "import sys; import treenail.adapters.controller.controller, treenail.adapters.controller.outside; "
+        "print([n for n in ('treenail.actors.system', 'jinja2', 'cryptography') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
+
+    assert done.stdout == "[]\n"
+
+
 def test_other_commands_do_not_pay_for_the_controller() -> None:
     code = (
         "import sys; from treenail.adapters.cli.main import COMMANDS, app_of; app_of(COMMANDS); "

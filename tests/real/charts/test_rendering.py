@@ -156,6 +156,12 @@ REFUSALS: Final[list[tuple[Tree, str]]] = [
         {"replicas": 2, "leaderElection": {"enabled": False}},
         "replicas: more than 1 without leaderElection.enabled",
     ),
+    ({"settings": {"batchMaxDuration": "ten"}}, "at '/settings/batchMaxDuration': 'ten' does not match"),
+    ({"webhook": {"port": 8080}}, "webhook.port: 8080 is controller.metrics.port already"),
+    (
+        {"settings": {"enableUI": True, "uiPort": 8443}},
+        "webhook.port: 8443 is settings.uiPort already",
+    ),
     # --- of Karpenter before 1.0
     ({"aws": {"defaultInstanceProfile": "p"}}, "aws.defaultInstanceProfile: of Karpenter before 1.0; in its"),
     ({"clusterName": "demo"}, "in its place is settings.clusterName"),
