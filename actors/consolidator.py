@@ -112,8 +112,7 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
                 self._refused(message)
             case MoveWithdrawn():
                 self._publish(withdrawn(message))
-                if message.bought:
-                    self._proposed.withdraw(message.names, self._timers.now())
+                self._proposed.withdraw(message.names, self._timers.now())
             case _:
                 assert_never(message)
 

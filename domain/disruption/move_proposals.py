@@ -62,9 +62,8 @@ def proposal_of(found: ConsolidationPlanned, index: int, move: Move) -> Disrupti
 class ProposedMoves:
     """The nodes of moves that were proposed, and before when none of them is proposed again. Mutable.
 
-    One that was refused is proposed again after 10 s, 20... ten minutes; one that began and whose
-    replacements did not come, or too dear, after two minutes, four... an hour. `uniform` draws between two
-    bounds.
+    One that was refused is proposed again after 10 s, 20... ten minutes; one that began and was withdrawn after
+    two minutes, four... an hour. `uniform` draws between two bounds.
     """
 
     def __init__(self, uniform: Callable[[float, float], float]) -> None:
@@ -92,7 +91,7 @@ class ProposedMoves:
             self._not_before[name] = now + min(_FIRST_PAUSE * (1 << min(tries, 10)), _LAST_PAUSE)
 
     def withdraw(self, names: Collection[str], now: datetime) -> None:
-        """Take in that a move of these began and did not work out: that costs a launch, and a cordon."""
+        """Take in that a move of these began and did not work out: that costs a launch, or evictions."""
         failures = max((self._withdrawals.get(name, 0) for name in names), default=0) + 1
         pause = timedelta(seconds=self._uniform(*_WITHDRAWN.bounds(failures)))
         self._withdrawals |= dict.fromkeys(names, failures)

@@ -431,11 +431,12 @@ def test_of_a_large_cluster_no_more_than_a_hundred_nodes_are_told_of_at_a_time()
         assert len(stage.events("DisruptionBlocked")) == told
 
 
-def test_a_move_whose_replacements_did_not_come_waits_longer_than_one_that_was_not_made() -> None:
+@pytest.mark.parametrize("bought", [0, 1])
+def test_a_move_that_began_and_was_withdrawn_waits_longer_than_one_that_was_not_made(bought: int) -> None:
     stage = Consolidating()
     stage.asked()
     stage.answer(SECOND)
-    stage.actor.tell(MoveWithdrawn(names=SECOND.removed, why="no capacity", bought=1))
+    stage.actor.tell(MoveWithdrawn(names=SECOND.removed, why="no capacity", bought=bought))
     began = stage.seconds
 
     while len(stage.proposed()) == 1:
