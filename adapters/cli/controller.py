@@ -63,6 +63,7 @@ def controller(**options: str | None) -> None:
     LibraryLogs(process.telemetry).attach()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: process.stop())
+    signal.signal(signal.SIGUSR2, lambda *_: process.turn_log_level())
     # What every thread is at, on stderr: the first thing to ask of a process that seems to hang.
     # A crash of the interpreter itself would otherwise leave no word.
     faulthandler.enable()

@@ -54,6 +54,10 @@ class _Leads:
     """Said to the main thread: the lease is held, or none is wanted."""
 
 
+class _LogLevelTurned:
+    """Said to the main thread: debug lines are wanted from now on, or no longer."""
+
+
 class Controller:
     """One life of the controller's process.
 
@@ -72,8 +76,9 @@ class Controller:
         self._settings = settings
         self._open_outside = open_outside
         self._last_resort = last_resort
-        # What the main thread waits for: the lease, an error that ends the process, or None to end it.
-        self._ends: SimpleQueue[BaseException | _Leads | None] = SimpleQueue()
+        # What the main thread waits for: the lease, a signal, an error that ends the process, None to end it.
+        self._ends: SimpleQueue[BaseException | _Leads | _LogLevelTurned | None] = SimpleQueue()
+        self._debugging = False
         self._tenure = Tenure(seconds_awake_or_not)
         machine = SystemClock()
         self._failures = Failures(Path(settings.state_directory), machine)
@@ -110,8 +115,7 @@ class Controller:
             self._close()
             raise
         try:
-            while isinstance(error := self._ends.get(), _Leads):
-                self._lead()
+            error = self._await_end()
         except Exception as defect:  # noqa: BLE001 (nobody expected it: it ends the process as any other does)
             error = defect
         return self._end_well() if error is None else self._end_badly(error)
@@ -119,6 +123,10 @@ class Controller:
     def stop(self) -> None:
         """Ask for the end. A handler of a signal may call this."""
         self._ends.put(None)
+
+    def turn_log_level(self) -> None:
+        """Have debug lines written too, or LOG_LEVEL followed again. A handler of a signal may call this."""
+        self._ends.put(_LogLevelTurned())
 
     def failed(self, error: BaseException) -> None:
         """Take in an unexpected exception: the process ends."""
@@ -134,6 +142,24 @@ class Controller:
     def metrics_port(self) -> int:
         """Where the metrics are served, 0 before the start."""
         return self._metrics.port if self._metrics is not None else 0
+
+    def _await_end(self) -> BaseException | None:
+        """Do what is asked for until the process is to end; return the error that ends it, if it is one."""
+        while True:
+            match self._ends.get():
+                case _Leads():
+                    self._lead()
+                case _LogLevelTurned():
+                    self._turn_log_level()
+                case end:
+                    return end
+
+    def _turn_log_level(self) -> None:
+        self._debugging = not self._debugging
+        level = "debug" if self._debugging else self._settings.log_level.value
+        self.telemetry.set_log_level("debug")
+        self.telemetry.log("log level turned", logger=_LOGGER, log_level=level)
+        self.telemetry.set_log_level(level)
 
     # --- beginning
 

@@ -49,6 +49,10 @@ class OtelTelemetry:
         self._sampler = TraceIdRatioBased(sampled)
         self._queue = ExportQueue(exporter, self._readable, self._lost, limits or QueueLimits())
 
+    def set_log_level(self, level: str) -> None:
+        """Write log lines at or above another level from now on."""
+        self._log.set_level(level)
+
     def record(self, span: Span) -> None:
         """Pass a finished span on to be exported, unless its trace is not sampled."""
         if self.on_span is not None:

@@ -36,8 +36,20 @@ class StructuredLog:
             KeyError: `level` is none of `LEVELS`.
         """
         self.clock = clock
-        self._logger: Any = structlog.wrap_logger(
-            structlog.WriteLogger(stream),
+        self._writer = structlog.WriteLogger(stream)
+        self._logger = self._from(level)
+
+    def set_level(self, level: str) -> None:
+        """Write lines at or above another level from now on.
+
+        Raises:
+            KeyError: `level` is none of `LEVELS`.
+        """
+        self._logger = self._from(level)
+
+    def _from(self, level: str) -> Any:  # noqa: ANN401 (structlog makes its class)
+        return structlog.wrap_logger(
+            self._writer,
             processors=[self._in_order, structlog.processors.JSONRenderer(serializer=_serialize)],
             wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
         )

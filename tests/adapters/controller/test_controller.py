@@ -258,6 +258,21 @@ def test_a_port_that_is_taken_is_told_of_and_nothing_is_left_running(
     other.lab.agenda.stop()
 
 
+def test_debug_lines_are_written_from_one_signal_to_the_next(tmp_path: Path) -> None:
+    house = House(tmp_path, LOG_LEVEL="error")
+    try:
+        house.start()
+        for times in (1, 2):
+            house.controller.turn_log_level()
+            until(lambda times=times: len(house.lines("log level turned")) == times)  # type: ignore[misc]
+            house.controller.telemetry.log("a detail", level="debug")
+
+        assert [line["log_level"] for line in house.lines("log level turned")] == ["debug", "error"]
+        assert len(house.lines("a detail")) == 1
+    finally:
+        house.close()
+
+
 def test_what_changes_nothing_is_warned_about(tmp_path: Path) -> None:
     house = House(tmp_path, MEMORY_LIMIT="1")
     house.start()

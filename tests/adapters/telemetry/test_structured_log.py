@@ -47,6 +47,17 @@ def test_lines_below_the_level_are_left_out(threshold: str, level: str, lines: i
     assert len(written("hello", threshold=threshold, level=level)) == lines
 
 
+def test_the_level_can_be_changed_and_changed_back() -> None:
+    stream = io.StringIO()
+    log = StructuredLog(stream, StoppedClock(), level="error")
+
+    for level in ("debug", "error"):
+        log.set_level(level)
+        log.write(f"at {level}", {"level": "debug"})
+
+    assert [json.loads(line)["message"] for line in stream.getvalue().splitlines()] == ["at debug"]
+
+
 def test_a_line_of_no_level_or_an_unheard_of_one_is_for_information() -> None:
     assert [line["level"] for line in (*written("a"), *written("b", level="chatty"))] == ["INFO", "INFO"]
 
