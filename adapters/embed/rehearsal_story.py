@@ -28,8 +28,9 @@ from treenail.adapters.report.story import (
     TraceStory,
 )
 from treenail.domain.model import labels
+from treenail.domain.telemetry.delays import CAUSE_OF_DELAY
 from treenail.domain.telemetry.span_trees import SpanTree, grow
-from treenail.domain.telemetry.tracing import Attribute, Span
+from treenail.domain.telemetry.tracing import Attribute, Span, SpanEvent
 
 # What keeps a page of many nodes small enough to be mailed.
 _MOST_TRACES: Final = 40
@@ -267,14 +268,20 @@ def _span_rows(tree: SpanTree, depth: int, start: datetime) -> Iterator[SpanRow]
         error=span.error,
         details=_details(span.attributes),
     )
-    alike = Counter(event.name for event in span.events)
-    first = {event.name: event for event in reversed(span.events)}
+    alike = Counter(_event_name(event) for event in span.events)
+    first = {_event_name(event): event for event in reversed(span.events)}
     for name in list(alike)[:_MOST_EVENTS]:
         at = (first[name].at - start).total_seconds()
         called = f"{name} ({alike[name]})" if alike[name] > 1 else name
         yield SpanRow(called, depth + 1, at, at, details=_details(first[name].attributes), event=True)
     for child in tree.children:
         yield from _span_rows(child, depth + 1, start)
+
+
+def _event_name(event: SpanEvent) -> str:
+    """Return the name of a row of events: delays are told apart by their cause."""
+    cause = event.attributes.get(CAUSE_OF_DELAY)
+    return f"{event.name}: {cause}" if cause else event.name
 
 
 def _details(attributes: Mapping[str, Attribute]) -> str:

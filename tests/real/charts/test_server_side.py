@@ -48,6 +48,7 @@ PLURALS: Final = {
 FOREIGN: Final = {"PrometheusRule", "ServiceMonitor"}
 NAMESPACES: Final = "/api/v1/namespaces"
 RESTRICTED: Final = "restricted-here"
+JAEGER: Final = Path(__file__).parents[3] / "deploy" / "jaeger" / "jaeger.yaml"
 
 
 def path_of(thing: Tree) -> str:
@@ -88,6 +89,19 @@ def test_every_object_of_the_chart_is_taken(api_server: ControlPlane, name: str)
 
 def test_every_object_of_the_chart_of_definitions_is_taken(api_server: ControlPlane, helm: Helm) -> None:
     assert refusals(api_server, documents(render(helm, CRD_CHART))) == []
+
+
+def test_every_object_of_jaegers_manifests_is_taken_and_its_pod_meets_the_restricted_standard(
+    api_server: ControlPlane, namespace: str
+) -> None:
+    things = documents(JAEGER.read_text())
+    api_server.request("POST", NAMESPACES, {"metadata": {"name": "jaeger"}})
+    template = of_kind(things, "Deployment")["spec"]["template"]
+    pod = {**template, "metadata": {**template["metadata"], "name": "jaeger"}}
+
+    assert refusals(api_server, things) == []
+    status, answer = api_server.request("POST", f"{NAMESPACES}/{namespace}/pods?{STRICT}", pod)
+    assert status == 201, answer
 
 
 @pytest.mark.parametrize("name", ["minimal", "kwok"])
