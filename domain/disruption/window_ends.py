@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import heapq
 from datetime import datetime
+from typing import Final
+
+# So many entries out of date are never worth the work of dropping them.
+_FEW: Final = 64
 
 
 class WindowEnds:
-    """When `consolidateAfter` is over of each node of a pool, by the name of its claim. Mutable."""
+    """When `consolidateAfter` is over of each node of a pool, by the name of its claim. Mutable.
+
+    Of a node whose window moves on and on, only the last end takes room.
+    """
 
     def __init__(self) -> None:
         self._of: dict[str, datetime] = {}
@@ -21,6 +28,7 @@ class WindowEnds:
         elif self._of.get(name) != at:
             self._of[name] = at
             heapq.heappush(self._soonest, (at, name))
+            self._tidy()
 
     def forget(self, name: str) -> None:
         """Forget a node that is gone."""
@@ -40,3 +48,9 @@ class WindowEnds:
             del self._of[name]
             over.append(name)
         return tuple(over)
+
+    def _tidy(self) -> None:
+        """Drop what is out of date where that is most of it: behind a window of days it would pile up."""
+        if len(self._soonest) > 2 * len(self._of) + _FEW:
+            self._soonest = [(at, name) for name, at in self._of.items()]
+            heapq.heapify(self._soonest)

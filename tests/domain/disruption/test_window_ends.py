@@ -25,6 +25,18 @@ def test_each_node_is_looked_at_once_at_the_last_end_that_was_noted(
     assert ends.next() is None
 
 
+def test_nodes_to_which_pods_come_all_the_time_take_no_more_room_behind_one_that_is_quiet() -> None:
+    ends, sizes = WindowEnds(), list[int]()
+    ends.note("quiet", at(100_000), START)
+
+    for second in range(1000):
+        ends.note("busy", at(200_000 + second), START)
+        sizes.append(len(ends._soonest))
+
+    assert max(sizes) < 100
+    assert ends.take(at(300_000)) == ("quiet", "busy")
+
+
 def test_a_node_that_is_gone_has_no_window() -> None:
     ends = WindowEnds()
     ends.note("a", at(5), START)
