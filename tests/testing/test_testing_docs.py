@@ -42,7 +42,7 @@ def test_the_code_on_testing_runs_as_it_stands(tmp_path: Path) -> None:
     compared = run_pytest(tmp_path, "-k", "on_file and timeline")
 
     assert "test_the_timeline_is_on_file.txt is not there yet" in fresh.stdout
-    assert "25 passed" in written.stdout, written.stdout + written.stderr
+    assert "56 passed" in written.stdout, written.stdout + written.stderr
     assert "1 passed" in compared.stdout, compared.stdout
 
 

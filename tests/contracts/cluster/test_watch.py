@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.adapters.fake.cluster.builders import a_claim, a_class, a_node, a_pool
 from tests.adapters.fake.cluster.rig import Listener
-from tests.contracts.cluster.subject import FINALIZER, OF_EVERY_CLUSTER, Subject, running, the_pod, unbound
+from tests.contracts.cluster.subject import OF_EVERY_CLUSTER, Subject, running, the_pod, unbound
 from treenail.domain.cluster.cluster_facts import (
     ClusterObject,
     Kind,
@@ -17,7 +17,6 @@ from treenail.domain.cluster.cluster_facts import (
 )
 from treenail.domain.model import labels
 from treenail.domain.model.namespaces import Namespace
-from treenail.domain.model.patches import ClaimPatch
 from treenail.domain.model.pod_budgets import PodDisruptionBudget, Portion
 from treenail.domain.model.pods import Expression, LabelSelector
 from treenail.domain.model.requirements import Operator
@@ -88,29 +87,6 @@ def test_a_budget_of_pods_is_told_with_what_it_allows(subject: Subject) -> None:
     assert (told.key, told.selector, told.disruptions_allowed) == ("default/web", web, 1)
 
 
-def test_every_change_of_an_object_is_told_in_order(subject: Subject) -> None:
-    listener = Listener()
-    subject.reader.feed(listener)
-    subject.settle()
-
-    claim = subject.writer.create_claim(a_claim("c-0", finalizers=(FINALIZER,)))
-    subject.settle()
-    patched = subject.writer.patch_claim("c-0", ClaimPatch(labels={"a": "1"}))
-    subject.settle()
-    subject.writer.delete_claim("c-0", uid=claim.uid)
-    marked = subject.reader.get_claim("c-0")
-    subject.settle()
-    subject.writer.patch_claim("c-0", ClaimPatch(remove_finalizers=(FINALIZER,)))
-    subject.settle()
-
-    assert [f for f in listener.facts if isinstance(f, ObjectSeen | ObjectGone)] == [
-        ObjectSeen(object=claim),
-        ObjectSeen(object=patched),
-        ObjectSeen(object=marked),
-        ObjectGone(kind=Kind.NODE_CLAIM, key="c-0"),
-    ]
-
-
 def test_a_pod_that_goes_is_told_by_its_uid(subject: Subject) -> None:
     listener = Listener()
     subject.apply(unbound("web"))
@@ -122,33 +98,6 @@ def test_a_pod_that_goes_is_told_by_its_uid(subject: Subject) -> None:
     subject.settle()
 
     assert listener.of(ObjectGone) == [ObjectGone(kind=Kind.POD, key=key_of(pod))]
-
-
-def test_nothing_is_told_after_a_stop(subject: Subject) -> None:
-    listener = Listener()
-    subject.reader.feed(listener)
-    subject.settle()
-
-    subject.writer.create_claim(a_claim("c-0"))
-    subject.reader.stop()
-    told = len(listener.facts)
-    subject.settle()
-
-    assert len(listener.facts) == told
-
-
-def test_a_feed_after_a_stop_begins_anew(subject: Subject) -> None:
-    subject.reader.feed(Listener())
-    subject.settle()
-    subject.reader.stop()
-    claim = subject.writer.create_claim(a_claim("c-0"))
-    listener = Listener()
-
-    subject.reader.feed(listener)
-    subject.settle()
-
-    assert seen(listener) == {(Kind.NODE_CLAIM, "c-0")}
-    assert claim in listener.of(Resynced)[0].objects
 
 
 def without_what_the_server_gives(thing: ClusterObject) -> ClusterObject:
