@@ -28,7 +28,7 @@ from treenail.domain.model.causes import Cause
 from treenail.domain.model.node_class_status import NodeClassStatusSeen
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim
-from treenail.domain.model.patches import together
+from treenail.domain.model.patches import ClaimPatch, together
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import ClusterWriter
@@ -104,7 +104,8 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._stood: NodeClassStatusSeen | None = None
         self._survey: InstancesSurveyed | None = None
         self._told = ToldLately(runtime.timers.monotonic, seconds=_TOLD_SECONDS)
-        self._writing: dict[str, None] = {}
+        # What is written to claims now, and whether something else was to be written meanwhile.
+        self._writing: dict[str, tuple[ClaimPatch, bool]] = {}
         self._windows = WindowEnds()
         # When the next of them is looked at.
         self._window_over_at: datetime | None = None
@@ -290,9 +291,13 @@ class Disruptor(DomainActor[DisruptorInbox]):
             patch = together(drift, note_consolidatable(claim, standard.pool, now))
             self._windows.note(claim.name, consolidatable_at(claim, standard.pool), now)
             self._look_by(self._windows.next())
-        if patch is None or claim.name in self._writing:
+        if claim.name in self._writing:
+            written, _ = self._writing[claim.name]
+            self._writing[claim.name] = written, patch not in (None, written)
             return
-        self._writing[claim.name] = None
+        if patch is None:
+            return
+        self._writing[claim.name] = patch, False
         if why is not None and drift is not None and drift.conditions:
             self.log("detected drift", logger="controller.disruption", nodeclaim=claim.name, reason=why)
         writer, name = self._writer, claim.name
@@ -336,7 +341,10 @@ class Disruptor(DomainActor[DisruptorInbox]):
             publish(self._tasks, self._writer, held_back(pool, claim, why, until))
 
     def _noted(self, noted: _Noted) -> None:
-        """Try again later what failed; what was written comes by the watch."""
-        self._writing.pop(noted.name, None)
+        """Try again later what failed; what was written comes by the watch, maybe before its answer."""
+        _, more = self._writing.pop(noted.name, (None, False))
+        claim = self._candidates.claim(noted.name)
         if not isinstance(noted.outcome, Done):
             self.later("hold", _Hold(), seconds=_NOTE_AGAIN_SECONDS)
+        elif more and claim is not None:
+            self._compare(claim)

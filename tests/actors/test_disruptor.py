@@ -306,3 +306,20 @@ def test_a_drift_that_is_taken_back_is_not_proposed_again() -> None:
     stage.run(1000)
 
     assert len(stage.proposed()) == 1
+
+
+def test_what_a_claim_is_to_say_while_another_answer_is_awaited_is_written_after_it() -> None:
+    stage = Emptying(after=30)
+    true = tuple(Condition(type=kind, status=Status.TRUE, since=START) for kind in (REGISTERED, INITIALIZED))
+    stage.api.apply(replace(stamped(claim("c1"), node_pool(), node_class()), conditions=true))
+    stage.allow(30, node_class=node_class())
+    stage.run(40)
+    (there,) = stage.api.objects(NodeClaim)
+    stage.actor.tell(CandidateChanged(name="c1", claim=there))
+    shown = (*there.conditions, Condition(type=CONSOLIDATABLE, status=Status.TRUE))
+    news = replace(there, conditions=shown, last_pod_event_at=at(39))
+    stage.actor.tell(CandidateChanged(name="c1", claim=news))
+    stage.run(10)
+
+    (there,) = stage.api.objects(NodeClaim)
+    assert condition_of(there.conditions, CONSOLIDATABLE) is None
