@@ -62,8 +62,8 @@ def proposal_of(found: ConsolidationPlanned, index: int, move: Move) -> Disrupti
 class ProposedMoves:
     """The nodes of moves that were proposed, and before when none of them is proposed again. Mutable.
 
-    One that was refused is proposed again after 10 s, 20... ten minutes; one that began and was withdrawn after
-    two minutes, four... an hour. `uniform` draws between two bounds.
+    One that was refused is proposed again after 10 s, 20... ten minutes; one that began and was withdrawn
+    after two minutes, four... an hour. `uniform` draws between two bounds.
     """
 
     def __init__(self, uniform: Callable[[float, float], float]) -> None:

@@ -48,7 +48,7 @@ _PODS_A_MINUTE: Final = 0.01
 # leader. Memory is mostly of the code and of the objects read, which both have: the leader's own are its
 # model, which refers to the same objects, and the process of the packer.
 COMPARED_FROM: Final = 500
-FOLLOWER_SHARES: Final = {"cpu_seconds_a_minute": 0.6, "start_cpu_seconds": 0.8, "resident_mib": 0.8}
+FOLLOWER_SHARES: Final = {"cpu_seconds_a_minute": 0.6, "start_cpu_seconds": 0.8, "resident_mib": 0.65}
 PEER_SHARES: Final = dict.fromkeys(FOLLOWER_SHARES, 1.0)
 CONTESTANTS: Final = {"karpenter": karpenter, "treenail": treenail}
 # What was left running for nothing.
