@@ -325,7 +325,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
         if at is None or (known is not None and known <= at):
             return
         self._window_over_at = at
-        self.later("window", _WindowOver(), seconds=(at - self._timers.now()).total_seconds())
+        self.later("window", _WindowOver(), seconds=max(0.0, (at - self._timers.now()).total_seconds()))
 
     def _tell_held_back(self, pool: NodePool, claim: NodeClaim, why: str) -> None:
         until = self._brake.until
