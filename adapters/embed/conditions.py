@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Any
 
 from treenail.actors.system import SystemSettings
 from treenail.adapters.api.account import Account
@@ -16,9 +16,6 @@ from treenail.adapters.solver.inline import AdvisingSolver
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.model.runtime import Ref
 from treenail.domain.ports import Cloud, Solver, Telemetry
-
-if TYPE_CHECKING:
-    from treenail.adapters.embed.rehearsal import Rehearsal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +39,8 @@ class Conditions:
     prices: PriceOverrides = NO_OVERRIDES
     zonal_shifts: bool = False
     solver: Solver = field(default_factory=AdvisingSolver)
-    cloud: Callable[[Rehearsal], Cloud] | None = None
+    # It is given the rehearsal itself, which in tests is a class derived from that of this package.
+    cloud: Callable[[Any], Cloud] | None = None
     telemetry: Telemetry | None = None
     observer: Ref[object] | None = None
     zones: tuple[str, ...] | None = None
