@@ -377,13 +377,13 @@ class TerminationActor(DomainActor[TerminationInbox]):
                     self._recorder.stage("cordon", view.claim, state, did.started_at)
                     self._observer.tell(NodeCordoned(claim=view.claim, node=node.name))
                 self.log("cordoned node", logger="controller.termination", node=node.name)
-            case Abandon() if state.may_stay:  # else a reason came meanwhile that leaves no choice
+            case Abandon(why=why) if state.may_stay:  # else a reason came meanwhile that leaves no choice
                 del self._leaving[name]
                 self._teller.forget(name)
                 self._arbiter.tell(DisruptionEnded(name=name))
                 if view.claim is not None:
                     self._observer.tell(NodeUncordoned(claim=view.claim, node=view.node_name))
-                self.log(why_it_stays(state.cause, state.withdrawn), node=view.node_name)
+                self.log(why_it_stays(state.cause, why or state.withdrawn), node=view.node_name)
                 return
             case DeleteClaim(claim=claim):
                 self._recorder.disrupted(claim, state, self._pods(name))

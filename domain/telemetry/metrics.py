@@ -194,7 +194,7 @@ PODS_CAME: Final = counter(
 UNUSED_DOLLARS: Final = counter(
     "treenail_expected_pods_unused_dollars_total",
     "Dollars that nodes for pods to come cost to which none of these came: from launch until other pods "
-    "came, or the node went.",
+    "came, or its machine was ended.",
     "nodepool",
 )
 BUFFER_PLACES: Final = gauge(

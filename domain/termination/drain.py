@@ -64,10 +64,11 @@ class Cordon:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abandon:
-    """Somebody came to a node that was to go because it was empty: it stays, and is open again."""
+    """A node that was to go stays, and is open again. `why`, where that is not for the usual reason."""
 
     node: Node
     patch: NodePatch
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,6 +44,7 @@ _SETTLING: Final = timedelta(seconds=5)
 _LAUNCH_ANSWERED: Final = timedelta(seconds=60)
 # A node that is emptied before its claim is deleted stays, if pods are left by then that may not be evicted.
 _EMPTIED_WITHIN: Final = timedelta(hours=1)
+_NOT_EVICTED: Final = "some of its pods could not be evicted for an hour"
 # Between two looks for the machine of a node that is not ready.
 _LOOK_APART: Final = timedelta(seconds=30)
 
@@ -164,9 +165,9 @@ def _let_claim_go(facts: Facts) -> LetGo:
     return LetGo(node=None, claim=facts.claim)
 
 
-def _open(facts: Facts) -> Abandon | None:
+def _open(facts: Facts, why: str = "") -> Abandon | None:
     node = facts.node
-    return Abandon(node=node, patch=uncordon(facts.claim, node)) if node is not None else None
+    return Abandon(node=node, patch=uncordon(facts.claim, node), why=why) if node is not None else None
 
 
 def _empty(facts: Facts) -> bool:
@@ -204,7 +205,7 @@ def _empty_at_first(facts: Facts) -> MoveOut | Abandon | datetime | None:
     if not any(pod.active for pod in moving):
         return _settle(facts)
     late = facts.now >= facts.leaving.began_at + _EMPTIED_WITHIN
-    return _open(facts) if late else move_out(moving, facts.leaving, facts.now)
+    return _open(facts, _NOT_EVICTED) if late else move_out(moving, facts.leaving, facts.now)
 
 
 def _let_unbought_go(facts: Facts) -> LetGo | None:

@@ -25,7 +25,7 @@ class Leaving:
     By `deadline` it is to be gone as its claim says; at `ends_at` EC2 takes the machine. With `forced`,
     pods that would be lost with it are deleted in time. With `replaced_first`, it stays where its pods get
     no other places. With `emptied_first` too, they are evicted before its claim is deleted: until the last of
-    them has left, it can still stay.
+    them stops, it can still stay.
     """
 
     cause: Cause

@@ -68,7 +68,10 @@ def test_a_pod_that_lost_its_place_waits_for_another_and_then_the_node_stays() -
 
 def test_the_node_stays_where_a_pod_may_not_be_evicted_for_an_hour() -> None:
     assert isinstance(step(consolidated(), P1, now=at(3599)), MoveOut)
-    assert isinstance(step(consolidated(), P1, now=at(3600)), Abandon)
+    late = step(consolidated(), P1, now=at(3600))
+
+    assert isinstance(late, Abandon)
+    assert late.why == "some of its pods could not be evicted for an hour"
 
 
 @pytest.mark.parametrize(
