@@ -11,7 +11,6 @@ from typing import Any, Final, Protocol
 import pytest
 
 from tests.adapters.fake.cluster.rig import Rig
-from tests.real.kubernetes.subject import PATIENCE
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.objects import MERGE
 from treenail.adapters.api.manifests import decode_all, parse_manifests
@@ -22,6 +21,8 @@ from treenail.domain.model.resource_quotas import ResourceQuota, shown
 from treenail.domain.model.resources import amount_of
 
 PATHS: Final = {"Pod": "pods", "ResourceQuota": "resourcequotas", "LimitRange": "limitranges"}
+# A real API server goes for half a minute by what it looked up of a namespace, though that is gone.
+_PATIENCE: Final = 45.0
 Asked = Mapping[str, Mapping[str, str]]
 
 
@@ -120,7 +121,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 def eventually(server: Server, check: Any) -> None:
     """Check, as long as it fails at a server that sees new rules late."""
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + _PATIENCE
     while True:
         try:
             check()
