@@ -61,6 +61,8 @@ class Departing:
 
     def kill_at(self, way: DisruptionCandidate, moment: Moment) -> set[str]:
         """Let nodes leave, and kill the controller when the moment has come; return whose nodes must go."""
+        # Counted anew: else what one try bought too much would fail all after it, its second one too.
+        self._bought = len(self.scene.bought())
         reached = moment.arm(self.scene, self.checkpoint)
         going = way.begin(self.scene)
         self._bought += len(going)
