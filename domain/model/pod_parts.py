@@ -41,15 +41,20 @@ class PodParts:
         return _BOUNDED if self.bounded else None
 
     def effective(self) -> tuple[Resources, Resources]:
-        """Return effective requests, one of `pods` included, and effective limits; zeros are left out.
-
-        What the pod as a whole asks for replaces the sum of its containers; overhead comes on top.
-        """
-        requests, limits = self.together()
-        requests = Resources({**self.limits, **requests, **self.requests})
-        limits = Resources({**limits, **self.limits})
+        """Return effective requests, one of `pods` included, and effective limits; zeros are left out."""
+        requests, limits = self.without_overhead()
         limits_overhead = {name: amount for name, amount in self.overhead.items() if name in limits}
         return _named(requests.plus(self.overhead).plus(_ONE_POD)), _named(limits.plus(limits_overhead))
+
+    def without_overhead(self) -> tuple[Resources, Resources]:
+        """Return requests and limits before overhead: the pod's own replace the sum of its containers.
+
+        Its own limit alone is what is requested, unless a container requests some of that resource.
+        """
+        requests, limits = self.together()
+        if not (self.requests or self.limits):
+            return requests, limits
+        return Resources({**self.limits, **requests, **self.requests}), Resources({**limits, **self.limits})
 
     def together(self) -> tuple[Resources, Resources]:
         """Return requests and limits of all containers together, as the scheduler counts them."""

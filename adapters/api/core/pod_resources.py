@@ -79,21 +79,19 @@ def _check_within(requests: Resources, limits: Resources, at: str) -> None:
 
 
 def _of_whole_pod(model: ResourcesModel, parts: PodParts, at: str) -> PodParts:
-    """Return the parts of a pod that as a whole says its own of CPU, memory or huge pages.
-
-    A limit alone is what is requested, unless a container requests some of that resource.
-    """
+    """Return the parts of a pod that as a whole says its own of CPU, memory or huge pages."""
     for name in (*model.requests, *model.limits):
         if name not in (CPU, MEMORY) and not name.startswith("hugepages-"):
             raise FieldError(at, f"{quoted(name)} cannot be given for a whole pod")
     requests, _ = parts.together()
     limits = asked(model.limits, f"{at}.limits")
     own = asked(model.requests, f"{at}.requests")
-    wanted = Resources({**limits, **requests, **own})
     for name, amount in own.items():
         if amount < requests.get(name, 0):
             asked_alone, together = (format_amount(name, a) for a in (amount, requests[name]))
             problem = f"{asked_alone} is less than its containers request, {together}"
             raise FieldError(under(f"{at}.requests", name), problem)
+    whole = replace(parts, requests=own, limits=limits)
+    wanted, _ = whole.without_overhead()
     _check_within(Resources({n: a for n, a in wanted.items() if n in limits}), limits, at)
-    return replace(parts, requests=own, limits=limits)
+    return whole
