@@ -101,15 +101,17 @@ def _replicas(contestant: Contestant, parts: ControlPlane) -> Iterator[list[tupl
             _expect_alive(processes)
         return
     # Whoever comes first leads: the other one finds the lease held.
-    with (
-        running(contestant, parts, _LEADS) as (leading, leader, _),
-        running(contestant, parts, _LEADS) as (following, follower, _),
-    ):
-        assert "this replica leads" in leading.log_of(NAME).read_text()
-        yield [("leader", leader), ("follower", follower)]
-        _expect_alive(leading)
-        _expect_alive(following)
-        assert "this replica leads" not in following.log_of(NAME).read_text()
+    with running(contestant, parts, _LEADS) as (leading, leader, _):
+        until(lambda: _leads(leading), "the first replica does not lead", patience=60.0)
+        with running(contestant, parts, _LEADS) as (following, follower, _):
+            yield [("leader", leader), ("follower", follower)]
+            _expect_alive(leading)
+            _expect_alive(following)
+            assert not _leads(following)
+
+
+def _leads(processes: Processes) -> bool:
+    return "this replica leads" in processes.log_of(NAME).read_text()
 
 
 def _expect_alive(processes: Processes) -> None:
