@@ -12,7 +12,13 @@ from treenail.domain.packing.problem import Problem
 
 
 class InlineSolver:
-    """Packs without a process of its own, and without advice for the pods it refuses."""
+    """Packs without a process of its own, and without advice for the pods it refuses.
+
+    Keeps the last consolidation problem: in a rehearsal of days most are equal to the one before.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[ConsolidationProblem, ConsolidationPlan] | None = None
 
     def solve(self, problem: Problem) -> PackingPlan:
         """Return the plan for `problem`."""
@@ -23,10 +29,14 @@ class InlineSolver:
 
     def consolidate(self, problem: ConsolidationProblem) -> ConsolidationPlan:
         """Return which nodes of a cluster may go, and where their pods go."""
+        if self._last is not None and self._last[0] == problem:
+            return self._last[1]
         from treenail.domain.packing.consolidation.repack import repack  # noqa: PLC0415
 
         with uncollected():
-            return repack(problem)
+            plan = repack(problem)
+        self._last = problem, plan
+        return plan
 
     def cancel(self, problem: Problem | ConsolidationProblem) -> None:
         """Do nothing: on one thread no call can come while a problem is being solved."""

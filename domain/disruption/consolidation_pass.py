@@ -64,6 +64,7 @@ def consolidation_scope(
 ) -> ConsolidationScope:
     """Return what may be consolidated at this revision: what a pass and a preview of it both look at."""
     found = consolidation_candidates(model, now, prices=prices)
+    terms = pool_terms(model, now, prices=prices, payback=payback)
     claims = model.objects.claims
     settled = [one for one in found.candidates if not _moving(model, one, now)]
     kept = {one.name for one in settled}
@@ -83,15 +84,26 @@ def consolidation_scope(
                 one,
                 least_saving=history.least_saving(claims[one.name], now),
                 replaced=history.replaced(claims[one.name], now),
+                remaining=_remaining(one, terms.get(one.pool)),
             )
             for one in settled
         ),
         staying=(*found.staying, *moving),
-        terms=pool_terms(model, now, prices=prices, payback=payback),
+        terms=terms,
         not_receiving=frozenset(within),
         events=found.events,
         same_until=_earliest(ends),
     )
+
+
+def _remaining(one: CandidateNode, terms: PoolTerms | None) -> timedelta | None:
+    """Return how long a node will live, if a move may not have paid by then; None where that is long enough.
+
+    So a problem is the same one later, as long as nothing else is different.
+    """
+    payback = terms.payback if terms is not None else None
+    short = payback is not None and one.remaining is not None and one.remaining < payback
+    return one.remaining if short else None
 
 
 def _earliest(times: Iterable[datetime | None]) -> datetime | None:

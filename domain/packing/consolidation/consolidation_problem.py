@@ -18,9 +18,9 @@ class CandidateNode:
     `pods` are the uids of those that must move with it, `eviction_costs` what each of them costs to evict
     (from -10 to 10, 1 for an ordinary pod). `price` ($/h) is what its own offering costs now, None where that
     is not known; `surcharge` ($/h) what it costs beside: volumes and overhead. `remaining` is how long it
-    will live at most, None for no limit. `least_saving` ($/h) is what a replacement must save beyond any
-    saving, because the node is itself a recent replacement, and `replaced` what it came in place of, which it
-    is not replaced by. One that is `patient` rather waits until other
+    will live at most, None for no limit, or for longer than counts. `least_saving` ($/h) is what a
+    replacement must save beyond any saving, because the node is itself a recent replacement, and `replaced`
+    what it came in place of, which it is not replaced by. One that is `patient` rather waits until other
     nodes may receive its pods than has nodes bought for them.
     """
 

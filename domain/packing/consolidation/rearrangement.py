@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Final
 
 import numpy as np
 
+from treenail.domain.model import labels
 from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.packing.arrays.arrays import Axis, Floats, Indices
 from treenail.domain.packing.attempt.attempt import Attempt
@@ -27,6 +29,8 @@ from treenail.domain.packing.pods.topology_counts import SavedCounts, TopologyGr
 from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.refusal_reasons import furthest
 from treenail.domain.packing.topology.class_constraints import TopologyConstraints
+
+_NAMES: Final = frozenset({labels.HOSTNAME, labels.NODE_NAME})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +103,28 @@ class Rearrangement:
     @property
     def axis(self) -> Axis:
         return self._context.parsed.axis
+
+    @property
+    def revision(self) -> int:
+        """A number that changes whenever something is kept: between two of them all trials start alike."""
+        return self._changed_at
+
+    def likeness(self, name: str) -> tuple[object, ...]:
+        """Return what candidates have in common where the same comes of taking either of them away.
+
+        The names of the node are left out: pods that ask for one are of a class of their own.
+        """
+        row = self._rows[name]
+        node = self._nodes.described(row)
+        return (
+            frozenset(item for item in node.labels.items() if item[0] not in _NAMES),
+            node.taints,
+            frozenset(node.residents),
+            frozenset(node.attachable.items()),
+            node.attached,
+            self._nodes.free(np.array([row])).tobytes(),
+            tuple((index, len(uids)) for index, uids in self._pods[name].items()),
+        )
 
     def load(self, uids: Iterable[str]) -> Floats:
         """Return what these pods request together (R)."""

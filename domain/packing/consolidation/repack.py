@@ -33,6 +33,7 @@ from treenail.domain.packing.consolidation.search_order import (
     most_saved_first,
     other_ways,
 )
+from treenail.domain.packing.consolidation.vain_trials import VainTrials
 from treenail.domain.packing.consolidation.worth import EVICTION_DOLLARS, ROUNDING
 
 # So many nodes are tried together: each trial is a whole plan.
@@ -85,6 +86,9 @@ class _Repack:
         self._terms = MoveTerms(problem)
         settings, offers = problem.problem.settings, problem.problem.offers
         self._bound = NewNodeBound(offers, self._cluster.axis, settings)
+        # Those with all preferences kept, and those in which some had their price.
+        self._at_first = VainTrials(self._cluster)
+        self._in_vain = VainTrials(self._cluster)
         tried = sorted(in_order, key=attrgetter("cost"), reverse=True) if way.dearest_first else in_order
         self._open = {one.name: one for one in tried}
         self._why: dict[str, Blocker] = {}
@@ -137,9 +141,12 @@ class _Repack:
         self._tries = _MOST_TOGETHER
         while waiting and self._tries > 0:
             for some in self._groups(waiting):
+                if self._at_first.tried(some):
+                    continue
                 self._tries -= 1
                 if self._exchange(some):
                     break
+                self._at_first.note(some)
             waiting = [one for one in waiting[1:] if one.name in self._open]
 
     def _groups(self, waiting: Sequence[CandidateNode]) -> Iterator[tuple[CandidateNode, ...]]:
@@ -212,11 +219,12 @@ class _Repack:
             if len(some) < count or self._terms.held_by_budgets(some) is not None:
                 return 0
             uids = [uid for one in some for uid in one.pods]
-            if not self._tries or not self._could_cost_less(some, uids):
+            if not self._tries or self._in_vain.tried(some) or not self._could_cost_less(some, uids):
                 continue
             self._tries -= 1
             if self._bought(some):
                 return count
+            self._in_vain.note(some)
         return 0
 
     def _replace(self) -> None:
@@ -227,12 +235,19 @@ class _Repack:
             if one.price is None:
                 self._why[one.name] = UNKNOWN_PRICE
                 continue
-            rest = self._cluster.without((one.name,), to_the_end=True).left
-            self._cluster.undo()
-            if self._could_cost_less((one,), rest):
-                self._bought((one,))
-            else:
-                self._why[one.name] = NONE_CHEAPER
+            known = self._in_vain.why((one,))
+            if known is None and not self._replaced(one):
+                self._in_vain.note((one,), self._why[one.name])
+            elif known is not None:
+                self._why[one.name] = known
+
+    def _replaced(self, one: CandidateNode) -> bool:
+        rest = self._cluster.without((one.name,), to_the_end=True).left
+        self._cluster.undo()
+        if self._could_cost_less((one,), rest):
+            return self._bought((one,))
+        self._why[one.name] = NONE_CHEAPER
+        return False
 
     def _bought(self, some: tuple[CandidateNode, ...]) -> bool:
         """Try nodes with those that would be bought in their place; return whether they go.

@@ -98,6 +98,10 @@ class ExistingNodes:
         rows = self.open_to(demand)
         return bool(len(rows)) and bool(np.logical_or.reduce(holds(self._at_first[rows], requests)))
 
+    def described(self, row: int) -> ExistingNode:
+        """Return an existing node (by row) as it was told at first."""
+        return self._existing_nodes[row]
+
     def labels(self, row: int) -> Mapping[str, str]:
         """Return the labels of an existing node (by row)."""
         return self._existing_nodes[row].labels

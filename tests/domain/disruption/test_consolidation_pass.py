@@ -90,3 +90,21 @@ def test_a_pass_over_a_node_whose_pods_move_is_good_for_no_other_time() -> None:
     found = consolidation_pass(model, ConsolidationRules(), MoveHistory(), at(7))
 
     assert (found.candidates, found.same_until) == ((), at(7))
+
+
+@pytest.mark.parametrize(
+    ("payback", "counts"),
+    [
+        pytest.param(timedelta(hours=4), None, id="it lives longer than that"),
+        pytest.param(timedelta(hours=12), timedelta(hours=10), id="it ends before"),
+        pytest.param(None, None, id="any saving will do"),
+    ],
+)
+def test_how_long_a_node_will_live_counts_where_a_move_must_have_paid_after_that(
+    payback: timedelta | None, counts: timedelta | None
+) -> None:
+    model = known(pool(), its_claim(expire_after=timedelta(hours=10)), its_node(), its_pod())
+
+    found = consolidation_pass(model, ConsolidationRules(payback=payback), MoveHistory(), START)
+
+    assert [one.remaining for one in found.candidates] == [counts]
