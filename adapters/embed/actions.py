@@ -8,7 +8,6 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from treenail.adapters.embed.rehearsal import Rehearsal
-from treenail.adapters.fake.ec2.capacity import ANY
 from treenail.adapters.fake.ec2.spells import Spell
 from treenail.domain.model.durations import parse_duration
 
@@ -65,21 +64,10 @@ def _run_out(rehearsal: Rehearsal, argument: str) -> None:
     rehearsal.run_out(*_type_and_zone(argument))
 
 
-def _lose_zone(rehearsal: Rehearsal, zone: str) -> None:
-    """End all instances of a zone at once; nothing can be bought there from then on."""
-    if zone not in rehearsal.catalogue.zones:
-        raise ValueError(f"there is no zone {zone}: there are {', '.join(rehearsal.catalogue.zones)}")
-    lost = [n for n in rehearsal.history() if n.zone == zone and n.terminated_at is None]
-    rehearsal.timeline.add("ZoneLost", {"zone": zone, "nodes": len(lost)})
-    rehearsal.run_out(ANY, zone)
-    for node in lost:
-        rehearsal.ec2.outside.terminate(node.instance_id)
-
-
 def _type_and_zone(argument: str) -> tuple[str, str]:
     instance_type, _, zone = argument.partition("/")
     if not instance_type or not zone:
-        raise ValueError(f"ice={argument}: write ice=TYPE/ZONE, * for any")
+        raise ValueError(f"ice={argument}: write ice=TYPE/ZONE, * for any, c5.* for a family")
     return instance_type, zone
 
 
@@ -138,7 +126,7 @@ _ACTIONS: Final[_Actions] = {
     "delete": _Kind(_delete, _kind_and_name),
     "apply": _Kind(lambda r, a: r.apply_file(a)),
     "ice": _Kind(_run_out, _type_and_zone),
-    "zone-lost": _Kind(_lose_zone),
+    "zone-lost": _Kind(Rehearsal.lose_zone),
     "spot-interruption": _Kind(lambda r, a: r.interrupt(a or None), needs_argument=False),
     "rebalance": _Kind(lambda r, a: r.recommend_rebalance(a or None), needs_argument=False),
     "terminate": _Kind(lambda r, a: r.terminate_outside(a or None), needs_argument=False),

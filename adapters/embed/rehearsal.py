@@ -35,6 +35,7 @@ from treenail.adapters.fake.clock import MachineClock
 from treenail.adapters.fake.cluster import FakeCluster
 from treenail.adapters.fake.cluster.objects import check_kind
 from treenail.adapters.fake.ec2 import FakeEC2, Spell
+from treenail.adapters.fake.ec2.capacity import ANY
 from treenail.adapters.fake.ec2.catalogue import Catalogue
 from treenail.adapters.fake.ec2.zonal_shifts import FakeZonalShifts
 from treenail.adapters.fake.queue import FakeQueue
@@ -304,14 +305,29 @@ class Rehearsal:
         return name
 
     def run_out(self, instance_type: str, zone: str) -> None:
-        """Let EC2 have no more of a type in a zone; "*" is any.
+        """Let EC2 have no more of a type in a zone; "*" is any, and "c5.*" any type of a family.
 
         Raises:
-            ValueError: there is no such type or zone; the nearest is named.
+            ValueError: there is no such type, family or zone; the nearest is named.
         """
         self.ec2.outside.check_pools(instance_type, zone)
         self.timeline.add("CapacityEnds", {"instanceType": instance_type, "zone": zone})
         self.ec2.outside.run_out(instance_type, zone)
+
+    def lose_zone(self, zone: str) -> None:
+        """End all instances of a zone at once; nothing can be bought there from now on.
+
+        Raises:
+            ValueError: there is no such zone; the nearest is named.
+        """
+        if zone == ANY:
+            raise ValueError("lose_zone: name one zone")
+        self.ec2.outside.check_pools(ANY, zone)
+        lost = [n for n in self.history() if n.zone == zone and n.terminated_at is None]
+        self.timeline.add("ZoneLost", {"zone": zone, "nodes": len(lost)})
+        self.run_out(ANY, zone)
+        for node in lost:
+            self.ec2.outside.terminate(node.instance_id)
 
     def shift_away(self, zone_id: str, duration: float | str) -> None:
         """Shift the cluster away from a zone, by its id ("use1-az2"), for so long."""

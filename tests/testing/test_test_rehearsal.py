@@ -11,6 +11,7 @@ import pytest
 
 from tests.scenarios.manifests import deployment, node_class, node_pool, text
 from treenail import testing
+from treenail.adapters.embed.actions import parse_action
 from treenail.testing import (
     ClusterFaults,
     Conditions,
@@ -124,6 +125,34 @@ def test_the_third_patch_of_a_claim_fails_and_the_claim_is_launched_all_the_same
         assert len(failed) > 3
         assert rehearsal.calls.made["patch_claim"] == len(failed)
         assert len(rehearsal.history()) == 1
+
+
+def test_a_zone_that_is_lost_takes_its_machines_and_its_pods_move_as_on_the_command_line() -> None:
+    with Rehearsal(seed=1) as rehearsal, Rehearsal(seed=1) as told:
+        for one in (rehearsal, told):
+            one.apply(WORLD)
+            one.run_until(lambda at=one: runs(at))  # type: ignore[misc]
+        [lost] = rehearsal.history()
+
+        rehearsal.lose_zone(lost.zone)
+        parse_action("0s", f"zone-lost={lost.zone}").do(told)
+        rehearsal.run("10m")
+        told.run("10m")
+
+        assert runs(rehearsal)
+        assert [node.zone == lost.zone for node in rehearsal.history()] == [True, False]
+        assert timeline_text(rehearsal) == timeline_text(told)
+        with rehearsal.fork() as again:
+            assert len(again.history()) == 2
+
+
+def test_a_family_that_has_run_out_is_not_bought_and_its_names_like_others_are() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.run_out("c5.*", "*")
+        rehearsal.apply(text(node_class(), node_pool(families=["c5", "c5a"]), deployment("web", 3)))
+        rehearsal.run_until(lambda: runs(rehearsal))
+
+        assert {node.instance_type.partition(".")[0] for node in rehearsal.history()} == {"c5a"}
 
 
 def test_a_launch_whose_answer_is_lost_buys_one_instance() -> None:

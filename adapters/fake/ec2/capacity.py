@@ -10,10 +10,12 @@ from typing import Final, NamedTuple
 from treenail.domain.model.runtime import Agenda
 
 ANY: Final = "*"
+# After the name of a family of instance types, it means all of them.
+OF_FAMILY: Final = ".*"
 
 
 class Pool(NamedTuple):
-    """The key by which capacity is counted. In a pattern, "*" is any."""
+    """The key by which capacity is counted. In a pattern, "*" is any, and "c5.*" is any type of the family."""
 
     capacity_type: str
     instance_type: str
@@ -21,7 +23,13 @@ class Pool(NamedTuple):
 
     def covers(self, pool: Pool) -> bool:
         """Return whether `pool` is one that this pattern is about."""
-        return all(mine in (ANY, its) for mine, its in zip(self, pool, strict=True))
+        return all(mine in (ANY, its) for mine, its in zip(self, pool, strict=True)) or self._of_family(pool)
+
+    def _of_family(self, pool: Pool) -> bool:
+        family = self.instance_type.removesuffix(ANY)
+        if not self.instance_type.endswith(OF_FAMILY) or not pool.instance_type.startswith(family):
+            return False
+        return self._replace(instance_type=ANY).covers(pool)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from treenail.adapters.api.diagnosis import meant
-from treenail.adapters.fake.ec2.capacity import ANY, Pool
+from treenail.adapters.fake.ec2.capacity import ANY, OF_FAMILY, Pool
 from treenail.adapters.fake.ec2.fleets import Fleets
 from treenail.adapters.fake.ec2.launch_templates import LaunchTemplates
 from treenail.adapters.fake.ec2.region import Region
@@ -39,7 +39,7 @@ class OutsideEvents:
     def run_out(
         self, instance_type: str, zone: str, capacity_type: str | None = None, until: float | None = None
     ) -> None:
-        """Set the capacity of a type ("*" is any) in a zone ("*") and capacity type (None) to 0.
+        """Set the capacity of a type ("*", "c5.*") in a zone ("*") and capacity type (None is any) to 0.
 
         `until` is a monotonic second; None is for good, or until `restock`.
         """
@@ -57,20 +57,29 @@ class OutsideEvents:
         self._region.pools.restock(Pool(capacity_type or ANY, instance_type, zone))
 
     def check_pools(self, instance_type: str, zone: str, capacity_type: str | None = None) -> None:
-        """Check that pools of this type ("*" is any), zone ("*") and capacity type (None) are sold.
+        """Check that pools of this type ("*", "c5.*"), zone ("*") and capacity type (None is any) are sold.
 
         Raises:
-            ValueError: there is no such type, zone or capacity type; the nearest is named.
+            ValueError: there is no such type, family, zone or capacity type; the nearest is named.
         """
         shop = self._region.shop
-        if instance_type != ANY and not shop.knows(instance_type):
-            raise ValueError(f"there is no instance type {instance_type}{meant(instance_type, shop.names())}")
+        self._check_type(instance_type)
         if zone not in (ANY, *shop.zones):
             there = f": there are {', '.join(shop.zones)}"
             raise ValueError(f"there is no zone {zone}{meant(zone, shop.zones) or there}")
         if capacity_type not in (None, ANY, *_CAPACITY_TYPES):
             known = ", ".join(_CAPACITY_TYPES)
             raise ValueError(f"there is no capacity type {capacity_type}: there are {known}")
+
+    def _check_type(self, name: str) -> None:
+        shop = self._region.shop
+        if name.endswith(OF_FAMILY):
+            families = {one.partition(".")[0] for one in shop.names()}
+            family = name.removesuffix(OF_FAMILY)
+            if family not in families:
+                raise ValueError(f"there is no family of instance types {family}{meant(family, families)}")
+        elif name != ANY and not shop.knows(name):
+            raise ValueError(f"there is no instance type {name}{meant(name, shop.names())}")
 
     def zone_ids(self) -> tuple[str, ...]:
         """Return the ids of the region's zones, sorted; none where its catalogue has none."""

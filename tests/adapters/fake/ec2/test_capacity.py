@@ -41,6 +41,8 @@ def test_a_fleet_that_finds_nothing_left_names_all_its_overrides() -> None:
         (("m5.large", "*"), []),
         (("*", C), ["a", "b"]),
         (("c5.large", "*"), ["a", "b", "c"]),
+        (("m5.*", B), ["a", "c"]),
+        (("c5.*", "*"), ["a", "b", "c"]),
         (("*", "*", labels.SPOT), ["a", "b", "c"]),
         (("*", "*", labels.ON_DEMAND), []),
     ],
