@@ -143,6 +143,8 @@ REFUSALS: Final[list[tuple[Tree, str]]] = [
         "additional properties 'nodeRepairs' not allowed",
     ),
     ({"settings": {"clusterName": ""}}, "settings.clusterName: the cluster must be named"),
+    ({"settings": {"clusterName": "a b"}}, "at '/settings/clusterName': 'a b' does not match pattern"),
+    ({"traces": {"endpoint": "collector:4318"}}, "at '/traces/endpoint': 'collector:4318' does not match"),
     ({"logLevel": "loud"}, "at '/logLevel': value must be one of"),
     ({"replicas": "two"}, "at '/replicas': got string, want integer"),
     ({"traces": {"sampling": 2}}, "at '/traces/sampling': maximum: got 2, want 1"),
