@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from typing import Protocol, TypeAlias
 
@@ -37,15 +38,18 @@ VolumeCost: TypeAlias = Callable[[NodeClass], float]
 class ClusterReader(Protocol):
     """The API server, for reading."""
 
+    @abstractmethod
     def feed(self, to: Ref[ClusterFact]) -> None:
         """From now on tell `to` every fact: first one `Resynced` with all there is, then each change.
 
         Facts of one object come in order, though some may come twice, late or only by a resync.
         """
 
+    @abstractmethod
     def stop(self) -> None:
         """Tell no more facts."""
 
+    @abstractmethod
     def get_claim(self, name: str) -> NodeClaim:
         """Return a claim as it is now (read from the store, not from a cache).
 
@@ -55,6 +59,7 @@ class ClusterReader(Protocol):
         """
         ...
 
+    @abstractmethod
     def list_claims(self) -> tuple[NodeClaim, ...]:
         """Return all claims there are now (read from the store, not from a cache).
 
@@ -65,6 +70,7 @@ class ClusterReader(Protocol):
         """
         ...
 
+    @abstractmethod
     def list_nodes(self) -> tuple[Node, ...]:
         """Return all nodes there are now (read from the store, not from a cache).
 
@@ -73,6 +79,7 @@ class ClusterReader(Protocol):
         """
         ...
 
+    @abstractmethod
     def attached_volumes(self, node: str) -> frozenset[str]:
         """Return the names of the persistent volumes that are attached to a node now.
 
@@ -91,6 +98,7 @@ class ClusterWriter(Protocol):
     resourceVersion or uid is another.
     """
 
+    @abstractmethod
     def create_claim(self, claim: NodeClaim) -> NodeClaim:
         """Create `claim`; its uid and times are given by the server.
 
@@ -100,13 +108,16 @@ class ClusterWriter(Protocol):
         """
         ...
 
+    @abstractmethod
     def patch_claim(self, name: str, patch: ClaimPatch, *, version: int | None = None) -> NodeClaim:
         """Change a claim and its status, and return what it is then."""
         ...
 
+    @abstractmethod
     def delete_claim(self, name: str, *, uid: str) -> None:
         """Mark a claim as deleting; it goes when its last finalizer does."""
 
+    @abstractmethod
     def create_node(self, node: Node) -> Node:
         """Create `node`, with its capacity and allocatable; its uid and times are given by the server.
 
@@ -116,13 +127,16 @@ class ClusterWriter(Protocol):
         """
         ...
 
+    @abstractmethod
     def patch_node(self, name: str, patch: NodePatch, *, version: int | None = None) -> Node:
         """Change a node, and return what it is then."""
         ...
 
+    @abstractmethod
     def delete_node(self, name: str, *, uid: str) -> None:
         """Mark a node as deleting; it goes when its last finalizer does."""
 
+    @abstractmethod
     def evict_pod(self, namespace: str, name: str, *, uid: str) -> None:
         """Evict a pod through the eviction API.
 
@@ -130,12 +144,15 @@ class ClusterWriter(Protocol):
             TooManyRequestsError: a disruption budget forbids it now.
         """
 
+    @abstractmethod
     def delete_pod(self, namespace: str, name: str, *, uid: str, grace_seconds: int) -> None:
         """Delete a pod without asking any budget."""
 
+    @abstractmethod
     def bind_pod(self, namespace: str, name: str, *, uid: str, node: str) -> None:
         """Bind a pod to a node; ConflictError where the scheduler was first."""
 
+    @abstractmethod
     def publish(self, event: ClusterEvent, count: int = 1) -> None:
         """Publish an event beside the object it is about; it came so often since it was published last.
 
@@ -143,6 +160,7 @@ class ClusterWriter(Protocol):
             TooManyRequestsError: too many are published. What was not published is not kept.
         """
 
+    @abstractmethod
     def set_conditions(
         self,
         about: ObjectRef,
@@ -161,6 +179,7 @@ class ClusterWriter(Protocol):
             InvalidError: objects of this kind show none, or this one breaks a rule of its schema.
         """
 
+    @abstractmethod
     def annotate(self, about: ObjectRef, annotations: Mapping[str, str]) -> None:
         """Give a pool or a node class `annotations` beside those it has, or in their place.
 
@@ -170,6 +189,7 @@ class ClusterWriter(Protocol):
             InvalidError: objects of this kind are not annotated by us, or this one is not to be written.
         """
 
+    @abstractmethod
     def set_usage(self, about: ObjectRef, usage: PoolUsage) -> None:
         """Set in a pool's status how many nodes it has and what they have together.
 
@@ -179,6 +199,7 @@ class ClusterWriter(Protocol):
             InvalidError: objects of this kind show none, or this one breaks a rule of its schema.
         """
 
+    @abstractmethod
     def set_buffer_status(self, status: BufferStatus) -> None:
         """Set in the status of a capacity buffer what was found for it; conditions of other types stay.
 
@@ -188,6 +209,7 @@ class ClusterWriter(Protocol):
             InvalidError: it breaks a rule of its schema.
         """
 
+    @abstractmethod
     def hold_node_class(self, about: ObjectRef, finalizer: str) -> None:
         """Keep a node class from going before `release_node_class`, unless it is going already.
 
@@ -195,6 +217,7 @@ class ClusterWriter(Protocol):
             InvalidError: objects of this kind are not held.
         """
 
+    @abstractmethod
     def release_node_class(self, about: ObjectRef, finalizer: str) -> None:
         """Let a node class go that `finalizer` holds; one it does not hold is left as it is.
 
@@ -206,6 +229,7 @@ class ClusterWriter(Protocol):
 class Cloud(Protocol):
     """Where instances come from. Every call may raise UnavailableError or TooManyRequestsError."""
 
+    @abstractmethod
     def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
         """Return all types that `node_class` could launch, sorted by name, with offerings and prices.
 
@@ -214,6 +238,7 @@ class Cloud(Protocol):
         """
         ...
 
+    @abstractmethod
     def learn(self, observation: CapacityObserved) -> bool:
         """Take in how much a node turned out to have.
 
@@ -224,6 +249,7 @@ class Cloud(Protocol):
         """
         ...
 
+    @abstractmethod
     def launch(self, request: FleetRequest) -> FleetAnswer:
         """Buy `request.count` instances at once, or fewer.
 
@@ -233,14 +259,17 @@ class Cloud(Protocol):
         """
         ...
 
+    @abstractmethod
     def launched_by(self, token: str) -> tuple[Instance, ...]:
         """Return the instances bought under `token`, with `node_name`, as far as they are visible yet."""
         ...
 
+    @abstractmethod
     def instances(self) -> tuple[Instance, ...]:
         """Return all instances of this cluster, terminated ones left out."""
         ...
 
+    @abstractmethod
     def impairments(self) -> Impairments:
         """Return which instances of this cluster are unwell, or what is planned with them.
 
@@ -248,12 +277,14 @@ class Cloud(Protocol):
         """
         ...
 
+    @abstractmethod
     def terminate(self, ids: tuple[str, ...], *, purpose: Purpose = Purpose.DISRUPTION) -> None:
         """Terminate instances; those that are gone already do not matter.
 
         `purpose` says whose turn it is, where not all who ask can be served at once.
         """
 
+    @abstractmethod
     def tag(self, instance_id: str, tags: Mapping[str, str]) -> None:
         """Give an instance `tags` beside those it has, or in their place. Nobody waits for it.
 
@@ -262,6 +293,7 @@ class Cloud(Protocol):
             InvalidError: they cannot be given: they would be too many, or it is not allowed.
         """
 
+    @abstractmethod
     def node_class_status(self, node_class: NodeClass, pools: tuple[NodePool, ...] = ()) -> NodeClassStatus:
         """Return what a node class means now; an instance profile it wants is made where it is not there.
 
@@ -270,12 +302,14 @@ class Cloud(Protocol):
         """
         ...
 
+    @abstractmethod
     def release(self, node_class: NodeClass) -> None:
         """Take away what was made for a node class that no claim uses any more: profiles, templates.
 
         What is gone already does not matter.
         """
 
+    @abstractmethod
     def collect_profiles(self, node_classes: Collection[NodeClass]) -> tuple[str, ...]:
         """Delete this cluster's instance profiles that nobody needs, and return their names, sorted.
 
@@ -299,12 +333,15 @@ class ZonalShifts(Protocol):
 class InterruptionQueue(Protocol):
     """Where EC2's warnings arrive. Calls may raise UnavailableError."""
 
+    @abstractmethod
     def feed(self, to: Ref[QueueMessage]) -> None:
         """From now on tell `to` every message received. One not deleted comes again."""
 
+    @abstractmethod
     def stop(self) -> None:
         """Receive no more."""
 
+    @abstractmethod
     def delete(self, receipts: tuple[str, ...]) -> None:
         """Delete messages that were dealt with."""
 
@@ -312,6 +349,7 @@ class InterruptionQueue(Protocol):
 class Solver(Protocol):
     """Where packing is computed: in a process of its own, so that a long solve delays nothing else."""
 
+    @abstractmethod
     def solve(self, problem: Problem) -> PackingPlan:
         """Return the plan for `problem`.
 
@@ -320,6 +358,7 @@ class Solver(Protocol):
         """
         ...
 
+    @abstractmethod
     def consolidate(self, problem: ConsolidationProblem) -> ConsolidationPlan:
         """Return which nodes of a cluster may go, and where their pods go.
 
@@ -328,6 +367,7 @@ class Solver(Protocol):
         """
         ...
 
+    @abstractmethod
     def cancel(self, problem: Problem | ConsolidationProblem) -> None:
         """Give up a problem that is being solved, or is to be: for work that comes first."""
 

@@ -42,6 +42,7 @@ from treenail.adapters.fake.telemetry import LogLine, Observed, RecordingTelemet
 from treenail.adapters.solver.inline import AdvisingSolver
 from treenail.domain.cluster.batch_window import BatchClosed, PodBecamePending
 from treenail.domain.cluster.changes import PodBound
+from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.cluster.planning import PlanCommitted
 from treenail.domain.disruption.disruption import (
     DisruptionProposed,
@@ -50,7 +51,8 @@ from treenail.domain.disruption.disruption import (
     NodeEmptied,
     NodeInterrupted,
 )
-from treenail.domain.interruption.impairments import Impairments
+from treenail.domain.interruption.impairments import Impairment, Impairments
+from treenail.domain.interruption.message_parsing import InterruptionKind
 from treenail.domain.launch.launching import CapacityRanOut, ClaimFailed, LaunchFailed, NodeLaunched
 from treenail.domain.lifecycle.lifecycle import NodeInitialized, NodeNeverCame, NodeRegistered
 from treenail.domain.model.errors import (
@@ -63,22 +65,32 @@ from treenail.domain.model.errors import (
     TooManyRequestsError,
     UnavailableError,
 )
-from treenail.domain.model.fleets import FleetAnswer, FleetRequest, Instance, InstanceState
-from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.node_class_status import NodeClassStatus
+from treenail.domain.model.fleets import (
+    FleetAnswer,
+    FleetError,
+    FleetRequest,
+    Instance,
+    InstanceState,
+    Override,
+)
+from treenail.domain.model.instance_types import InstanceType, Offering, Overhead
+from treenail.domain.model.node_class_status import NodeClassMeaning, NodeClassStatus
 from treenail.domain.model.node_classes import Kubelet, NodeClass
 from treenail.domain.model.node_pools import NodePool
-from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.nodes import Condition, Node, NodeClaim, NodeView, Status
+from treenail.domain.model.observed_capacity import AllocatableObserved, CapacityObserved, MemoryObserved
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.price_overrides import PriceOverrides
 from treenail.domain.model.purposes import Purpose
+from treenail.domain.model.requirements import Requirement, Requirements
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.runtime import Clock, Done, Failed, Outcome, Ref
+from treenail.domain.model.taints import Taint
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, Solver, Telemetry
 from treenail.domain.status.readiness import ReadinessChanged
 from treenail.domain.telemetry.span_trees import SpanTree
-from treenail.domain.telemetry.tracing import Span
+from treenail.domain.telemetry.tracing import Span, SpanEvent
 from treenail.domain.termination.drain import InstanceTerminated, NodeCordoned, NodeDrained, NodeUncordoned
 from treenail.testing.delegating_cloud import DelegatingCloud
 from treenail.testing.golden import check_golden, timeline_text, trace_text
@@ -89,8 +101,10 @@ from treenail.testing.rehearsal import Rehearsal
 __all__ = [
     "EKS_DAEMONS",
     "AdvisingSolver",
+    "AllocatableObserved",
     "AlreadyExistsError",
     "BatchClosed",
+    "CapacityObserved",
     "CapacityRanOut",
     "Catalogue",
     "ClaimFailed",
@@ -100,9 +114,11 @@ __all__ = [
     "ClusterReader",
     "ClusterSettings",
     "ClusterWriter",
+    "Condition",
     "Conditions",
     "ConflictError",
     "CronJob",
+    "DaemonSet",
     "Decoded",
     "DelegatingCloud",
     "Deployment",
@@ -119,15 +135,18 @@ __all__ = [
     "FakeEC2",
     "FakeQueue",
     "FleetAnswer",
+    "FleetError",
     "FleetRequest",
     "ForwardRef",
     "Host",
+    "Impairment",
     "Impairments",
     "Instance",
     "InstanceRecord",
     "InstanceState",
     "InstanceTerminated",
     "InstanceType",
+    "InterruptionKind",
     "InterruptionQueue",
     "InvalidError",
     "Job",
@@ -135,9 +154,11 @@ __all__ = [
     "LaunchFailed",
     "LogLine",
     "ManifestError",
+    "MemoryObserved",
     "Node",
     "NodeClaim",
     "NodeClass",
+    "NodeClassMeaning",
     "NodeClassNotReadyError",
     "NodeClassStatus",
     "NodeCordoned",
@@ -152,11 +173,15 @@ __all__ = [
     "NodeRecord",
     "NodeRegistered",
     "NodeUncordoned",
+    "NodeView",
     "NotFoundError",
     "NotSettledError",
     "NullRef",
     "Observed",
+    "Offering",
     "Outcome",
+    "Overhead",
+    "Override",
     "PlainDice",
     "PlanCommitted",
     "Pod",
@@ -178,6 +203,8 @@ __all__ = [
     "Rehearsal",
     "Replay",
     "ReplicaSet",
+    "Requirement",
+    "Requirements",
     "ReservedCapacity",
     "Resources",
     "Runtime",
@@ -185,11 +212,14 @@ __all__ = [
     "Shortfall",
     "Solver",
     "Span",
+    "SpanEvent",
     "SpanTree",
     "Spell",
     "StatefulSet",
+    "Status",
     "System",
     "SystemSettings",
+    "Taint",
     "Telemetry",
     "TimelineEntry",
     "TooManyRequestsError",

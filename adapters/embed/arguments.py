@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import isfinite
+from typing import TypeVar
 
 from treenail.adapters.api.diagnosis import meant
 from treenail.adapters.fake.ec2.spells import Spell
 from treenail.domain.model.durations import parse_duration
+
+P = TypeVar("P")
 
 
 def seconds_of(called: str, duration: float | str, *, back: bool = False) -> float:
@@ -48,3 +51,17 @@ def one_of(called: str, word: str, known: Iterable[str]) -> str:
 def spell_of(spell: Spell | str) -> Spell:
     """Return a spell by itself or by its value ("throttled"); ValueError names the nearest one."""
     return Spell(one_of("ec2_under", str(spell), [one.value for one in Spell]))
+
+
+def implements(port: P, kind: type, called: str) -> P:
+    """Return `port`, which must have all methods of the protocol `kind`.
+
+    Raises:
+        TypeError: some are missing; they are named.
+    """
+    wanted: frozenset[str] = getattr(kind, "__abstractmethods__", frozenset())
+    missing = [name for name in sorted(wanted) if not callable(getattr(port, name, None))]
+    if missing:
+        name = type(port).__name__
+        raise TypeError(f"{called}: {name} does not implement {kind.__name__}: it lacks {', '.join(missing)}")
+    return port

@@ -18,7 +18,7 @@ from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.ec2.catalogue import Catalogue as ShippedCatalogue
 from treenail.adapters.ec2.volume_costs import volume_cost
 from treenail.adapters.embed.applied import decode_applied, decode_leniently
-from treenail.adapters.embed.arguments import one_of, seconds_of, spell_of
+from treenail.adapters.embed.arguments import implements, one_of, seconds_of, spell_of
 from treenail.adapters.embed.conditions import Conditions
 from treenail.adapters.embed.history import NodeRecord, node_records
 from treenail.adapters.embed.implied import namespaces_of
@@ -46,6 +46,7 @@ from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.nodes import READY, Condition, Node, NodeClaim, Status
 from treenail.domain.model.pods import Phase, Pod
 from treenail.domain.model.zonal_shifts import ZonalShift
+from treenail.domain.ports import Cloud
 
 # Between two looks at a condition: asking after every message would cost more than the messages.
 _GLANCE: Final = 0.25
@@ -87,7 +88,8 @@ class Rehearsal:
         self.messages = Messages()
         self.messages.listen(self.timeline.note)
         self.calls = PortCalls()
-        self._cloud = self.ec2 if self.conditions.cloud is None else self.conditions.cloud(self)
+        made = self.ec2 if self.conditions.cloud is None else self.conditions.cloud(self)
+        self._cloud: Cloud = implements(made, Cloud, "cloud")
         self._start()
 
     def _fork(self) -> random.Random:

@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from itertools import groupby
 from operator import itemgetter
-from typing import Final
+from typing import Final, Never
 
 from treenail.domain.model.instance_types import place_of
 from treenail.domain.model.node_classes import DEFAULT_KUBELET, Kubelet, NodeClass
@@ -149,6 +149,10 @@ class InstanceState(StrEnum):
     TERMINATED = "terminated"
     STOPPING = "stopping"
     STOPPED = "stopped"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Never:
+        raise ValueError(f"{value!r} is no state of instances: there are {', '.join(cls)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

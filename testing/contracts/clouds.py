@@ -9,10 +9,15 @@ from typing import Final
 
 import pytest
 
+from treenail.adapters.embed.arguments import implements
 from treenail.domain.model import labels
 from treenail.domain.model.errors import InvalidError
 from treenail.domain.model.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, InstanceState, Override
+from treenail.domain.model.node_class_status import VALIDATED
 from treenail.domain.model.node_classes import Kubelet, NodeClass
+from treenail.domain.model.nodes import Status
+from treenail.domain.model.observed_capacity import MemoryObserved
+from treenail.domain.model.resources import CPU, MEMORY, PODS, Resources
 from treenail.domain.ports import Cloud
 
 # What the answer to a launch does not say, or says otherwise.
@@ -37,6 +42,10 @@ class CloudSubject:
     zone: str
     cluster: str = "demo"
 
+    def __post_init__(self) -> None:
+        """Refuse a cloud that lacks methods: TypeError names them."""
+        implements(self.cloud, Cloud, "cloud")
+
     def request(self, *, call: str = "call-1", count: int = 1) -> FleetRequest:
         """Return a request for so many instances, with the token `call`."""
         return FleetRequest(
@@ -51,8 +60,53 @@ class CloudSubject:
         )
 
 
+def check_size(of: str, capacity: Resources, allocatable: Resources) -> None:
+    """Check that a machine has something of all that every pod takes, and gives pods no more than it has."""
+    for resource in (CPU, MEMORY, PODS):
+        has, gives = capacity.get(resource, 0), allocatable.get(resource, 0)
+        assert 0 < gives <= has, f"{of}: {resource}: capacity is {has}, and allocatable {gives}"
+
+
 class CloudContract:
     """Derive a class whose name begins with Test, and give it a fixture `subject`, a `CloudSubject`."""
+
+    def test_what_it_sells_is_in_its_catalogue(self, subject: CloudSubject) -> None:
+        types = subject.cloud.instance_types(subject.node_class, Kubelet())
+        names = [one.name for one in types]
+
+        assert names == sorted(names)
+        assert subject.instance_type in names, f"instance_types() names {names[:5]} of {len(names)}"
+        sold = types[names.index(subject.instance_type)]
+        check_size(sold.name, sold.capacity, sold.allocatable)
+        here = [o for o in sold.offerings if (o.zone, o.capacity_type) == (subject.zone, labels.ON_DEMAND)]
+        assert [o for o in here if o.available], f"{sold.name} has no {labels.ON_DEMAND} offering there"
+        assert all(o.price > 0 for o in here), "an offering has no price, $/h"
+
+    def test_its_catalogue_says_the_labels_of_nodes(self, subject: CloudSubject) -> None:
+        types = subject.cloud.instance_types(subject.node_class, Kubelet())
+
+        for sold in (one for one in types if one.name == subject.instance_type):
+            assert sold.label(labels.INSTANCE_TYPE) == sold.name
+            assert subject.zone in sold.values(labels.ZONE)
+            assert labels.ON_DEMAND in sold.values(labels.CAPACITY_TYPE)
+            assert sold.values(labels.ARCH)
+
+    def test_a_node_class_it_sells_for_may_be_launched_from(self, subject: CloudSubject) -> None:
+        status = subject.cloud.node_class_status(subject.node_class)
+
+        false = [c for c in status.conditions if c.type == VALIDATED and c.status is Status.FALSE]
+        assert not false, f"{false[0].reason}: {false[0].message}"
+
+    def test_a_cloud_without_instances_has_none_that_are_unwell(self, subject: CloudSubject) -> None:
+        assert subject.cloud.instances() == ()
+        assert subject.cloud.impairments().found == ()
+
+    def test_what_was_learnt_is_no_news_the_next_time(self, subject: CloudSubject) -> None:
+        seen = MemoryObserved(instance_type=subject.instance_type, image_id="image-1", memory=2**30)
+
+        subject.cloud.learn(seen)
+
+        assert subject.cloud.learn(seen) is False
 
     def test_what_is_launched_is_what_was_asked_for(self, subject: CloudSubject) -> None:
         answer = subject.cloud.launch(subject.request(count=2))
@@ -63,7 +117,7 @@ class CloudContract:
             assert instance.capacity_type == labels.ON_DEMAND
             assert instance.live
             assert instance.tags.items() >= subject.request().tags.items()
-            assert 0 < instance.allocatable["memory"] <= instance.capacity["memory"]
+            check_size(instance.id, instance.capacity, instance.allocatable)
 
     def test_a_call_made_again_with_its_token_buys_nothing_more(self, subject: CloudSubject) -> None:
         first = subject.cloud.launch(subject.request(count=2))

@@ -42,7 +42,7 @@ def test_the_code_on_testing_runs_as_it_stands(tmp_path: Path) -> None:
     compared = run_pytest(tmp_path, "-k", "on_file and timeline")
 
     assert "test_the_timeline_is_on_file.txt is not there yet" in fresh.stdout
-    assert "56 passed" in written.stdout, written.stdout + written.stderr
+    assert "78 passed" in written.stdout, written.stdout + written.stderr
     assert "1 passed" in compared.stdout, compared.stdout
 
 
@@ -56,6 +56,12 @@ def test_a_failed_test_shows_the_end_of_what_happened(tmp_path: Path) -> None:
 
     assert "rehearsal with seed 7" in said
     assert "60.000000 ControllerKilled {}\nat 60 s: 0 pods" in said
+
+
+@pytest.mark.parametrize("name", sorted(vars(testing.Cloud)["__abstractmethods__"]))
+def test_every_method_of_the_port_cloud_has_a_row(name: str) -> None:
+    section = PAGE.split("| method of `Cloud` |")[1].split("```")[0]
+    assert re.search(rf"^\| [^|]*`{name}`[^|]*\|", section, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", contracts.__all__)

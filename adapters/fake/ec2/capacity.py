@@ -15,7 +15,7 @@ OF_FAMILY: Final = ".*"
 
 
 class Pool(NamedTuple):
-    """The key by which capacity is counted. In a pattern, "*" is any, and "c5.*" is any type of the family."""
+    """The key by which capacity is counted. In a pattern, "*" is any, and "c5.*" any type of a family."""
 
     capacity_type: str
     instance_type: str
