@@ -8,6 +8,7 @@ from __future__ import annotations
 import platform
 import sys
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,16 +25,18 @@ from treenail.testing.rehearsal import Rehearsal
 
 FORMAT: Final = 1
 # Of the conditions, what is plain numbers; all else must be given anew where it was not as by default.
-_PLAIN: Final[dict[str, type]] = {
+_PLAIN: Final[dict[str, Any]] = {
     "cluster_faults": ClusterFaults,
     "ec2": EC2Settings,
     "ec2_faults": EC2Faults,
     "zonal_shifts": bool,
+    "settings": dict[str, str],
+    "start": datetime | None,
 }
 _FAULTS: Final[dict[str, type]] = {kind.__name__: kind for kind in (ClusterFaults, EC2Faults)}
 # The one input that is given a class: that of a message.
 _TAKES_CLASS: Final = "crash_at"
-_OTHERS: Final = ("system", "cluster", "catalogue", "prices", "cloud")
+_OTHERS: Final = ("system", "cluster", "catalogue", "prices", "cloud", "zones", "account")
 
 
 class RecordingError(Exception):
@@ -91,7 +94,7 @@ def record(rehearsal: Rehearsal, path: str | Path) -> None:
     Raises:
         RecordingError: something that was done has no form in JSON; it is named.
     """
-    conditions, default = rehearsal.conditions, Conditions()
+    conditions, default = rehearsal.given, Conditions()
     own = [name for name in _OTHERS if getattr(conditions, name) != getattr(default, name)]
     written = _Written(
         format=FORMAT,
@@ -127,7 +130,8 @@ def replay(path: str | Path, *, conditions: Conditions | None = None) -> Replay:
         raise RecordingError(f"{path}: was recorded with conditions of its own, which must be given: {own}")
     told = written.conditions
     try:
-        plain: dict[str, Any] = {name: msgspec.convert(told[name], kind) for name, kind in _PLAIN.items()}
+        there = {name: kind for name, kind in _PLAIN.items() if name in told}
+        plain: dict[str, Any] = {name: msgspec.convert(told[name], kind) for name, kind in there.items()}
         inputs = [_read(one, path) for one in written.inputs]
     except (KeyError, msgspec.ValidationError) as error:
         raise RecordingError(f"{path}: {error}") from None

@@ -31,6 +31,7 @@ class Rehearsal(EmbeddedRehearsal):
     def __init__(self, *, seed: int = 0, conditions: Conditions | None = None) -> None:
         super().__init__(seed=seed, conditions=conditions)
         self.seed = seed
+        self.given = conditions or Conditions()
         self.inputs: list[Input] = []
         self.stepped = 0
         self.within_input = False
@@ -66,7 +67,7 @@ class Rehearsal(EmbeddedRehearsal):
         Raises:
             AssertionError: the other one did not come to the same point.
         """
-        other = type(self)(seed=self.seed, conditions=self.conditions)
+        other = type(self)(seed=self.seed, conditions=self.given)
         other.repeat(self.inputs, until=self.seconds, steps=self.stepped)
         if other.timeline.entries != self.timeline.entries:
             other.__exit__(AssertionError, None, None)

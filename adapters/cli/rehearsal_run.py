@@ -19,7 +19,7 @@ from treenail.adapters.embed.actions import Action, parse_action
 from treenail.adapters.embed.adoption import last_seen, lived, settle
 from treenail.adapters.embed.home import Home
 from treenail.adapters.embed.node_class_problems import check_node_classes
-from treenail.adapters.embed.told_settings import sizes_of
+from treenail.adapters.embed.told_settings import cluster_told, sizes_of
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterSettings
 from treenail.adapters.settings.settings import ProvisionFor, Settings
 from treenail.domain.disruption.node_repair import EC2_POLICIES
@@ -118,12 +118,13 @@ def _conditions(run: RehearsalRun, told: Settings, decoded: Decoded, home: Home)
             early_binding=system.early_binding or run.early_binding,
             repair=EC2_POLICIES if run.node_repair else system.repair,
         ),
-        cluster=ClusterSettings(
-            # A cluster that was written down has its own.
-            system_daemons=() if any(map(lived, decoded.nodes)) else EKS_DAEMONS,
-            pod_writes=run.pod_writes,
-            tells_workloads=(run.provision_for or told.provision_for) is ProvisionFor.WISHES,
-            tells_buffers=told.feature_gates["CapacityBuffer"],
+        cluster=cluster_told(
+            replace(told, provision_for=run.provision_for or told.provision_for),
+            ClusterSettings(
+                # A cluster that was written down has its own.
+                system_daemons=() if any(map(lived, decoded.nodes)) else EKS_DAEMONS,
+                pod_writes=run.pod_writes,
+            ),
         ),
         catalogue=home.catalogue(sizes_of(told)),
         prices=run.prices,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Annotated, Final, TypeAlias
 
 import typer
@@ -11,37 +10,10 @@ import typer
 from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.api.documents import Manifest
 from treenail.adapters.cli.problems import BadInputError
-from treenail.adapters.embed.told_settings import settings_of
+from treenail.adapters.embed.told_settings import check_name, settings_of
 from treenail.adapters.settings.global_settings import NAME
-from treenail.adapters.settings.settings import VARIABLES, Settings
+from treenail.adapters.settings.settings import Settings
 from treenail.adapters.settings.sources import SettingError
-
-# What decides about nodes and pods. The others say where the outside is, or how the process runs.
-_DECIDING: Final = (
-    "CLUSTER_NAME",
-    "AWS_TAGS",
-    "BATCH_IDLE_DURATION",
-    "BATCH_MAX_DURATION",
-    "CONSOLIDATION",
-    "CONSOLIDATION_PAYBACK",
-    "DELETE_PODS_AT_DEADLINE",
-    "EARLY_BINDING",
-    "FEATURE_GATES",
-    "MIN_VALUES_POLICY",
-    "NODE_OVERHEAD_COST",
-    "ON_CAPACITY_RESERVATION_INTERRUPTION",
-    "ON_IMPAIRED_STATUS",
-    "ON_INSTANCE_STATE_CHANGE",
-    "ON_REBALANCE_RECOMMENDATION",
-    "ON_SCHEDULED_CHANGE",
-    "ON_SPOT_INTERRUPTION",
-    "PACKING",
-    "PACKING_ORDER",
-    "PREFERENCE_POLICY",
-    "PROVISION_FOR",
-    "RESERVED_ENIS",
-    "VM_MEMORY_OVERHEAD_PERCENT",
-)
 
 SettingsSaid: TypeAlias = Annotated[
     list[str] | None,
@@ -65,17 +37,12 @@ def said_by(written: Sequence[str] | None, option: str = "--setting") -> dict[st
         name, equals, value = one.partition("=")
         if not equals:
             raise BadInputError(f"{option} {one!r} is not NAME=VALUE, such as CONSOLIDATION=off")
-        if name not in _DECIDING:
-            raise BadInputError(f"{option} {one!r}: {_why_not(name)}")
+        try:
+            check_name(name)
+        except SettingError as error:
+            raise BadInputError(f"{option} {one!r}: {error}") from None
         said[name] = value
     return said
-
-
-def _why_not(name: str) -> str:
-    if any(name == variable.name for variable in VARIABLES):
-        return f"{name} changes nothing where no cluster and no AWS is asked"
-    near = get_close_matches(name.upper(), _DECIDING, n=1)
-    return f"there is no setting {name}" + (f"; did you mean {near[0]}?" if near else "")
 
 
 def told_by(decoded: Decoded, manifests: Sequence[Manifest], said: Mapping[str, str] = _NOTHING) -> Settings:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import isfinite
-from typing import TypeVar
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from treenail.adapters.api.diagnosis import meant
 from treenail.adapters.fake.ec2.spells import Spell
@@ -51,6 +52,23 @@ def one_of(called: str, word: str, known: Iterable[str]) -> str:
 def spell_of(spell: Spell | str) -> Spell:
     """Return a spell by itself or by its value ("throttled"); ValueError names the nearest one."""
     return Spell(one_of("ec2_under", str(spell), [one.value for one in Spell]))
+
+
+def check_types(of: Any) -> None:  # noqa: ANN401
+    """Check that the fields of a dataclass are of the classes that it declares, as far as it names classes.
+
+    Raises:
+        TypeError: one is not.
+    """
+    for name, hint in get_type_hints(type(of)).items():
+        choices = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+        kinds = [get_origin(one) or one for one in choices]
+        if all(isinstance(kind, type) and not getattr(kind, "_is_protocol", False) for kind in kinds):
+            allowed = (*kinds, *((int,) if float in kinds else ()))
+            value = getattr(of, name)
+            if not isinstance(value, allowed):
+                wanted = " or ".join("None" if kind is NoneType else kind.__name__ for kind in kinds)
+                raise TypeError(f"{type(of).__name__}: {name}: {value!r} is no {wanted}")
 
 
 def implements(port: P, kind: type, called: str) -> P:

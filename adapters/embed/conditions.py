@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from treenail.actors.system import SystemSettings
 from treenail.adapters.api.account import Account
+from treenail.adapters.api.named_fields import named_fields
+from treenail.adapters.controller.system_settings import system_settings
+from treenail.adapters.embed.arguments import check_types
+from treenail.adapters.embed.home import USUAL_HOME
+from treenail.adapters.embed.told_settings import cluster_told, settings_told, sizes_of
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.catalogue import Catalogue
+from treenail.adapters.settings.sources import SettingError
 from treenail.adapters.solver.inline import AdvisingSolver
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.model.runtime import Ref
 from treenail.domain.ports import Cloud, Solver, Telemetry
 
+_BY_DEFAULT: Final = SystemSettings(cluster_name="demo")
 
+
+@named_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
     """Under what conditions to rehearse. All faults are off by default, and prices are the public ones.
@@ -26,11 +35,17 @@ class Conditions:
     those that the rehearsal keeps; `observer` is told what the system's observer is. `cloud` makes the cloud
     that is called in place of the fake EC2, once, when all else is there. Machines of such a cloud join with
     `rehearsal.cluster.join`; history, cost and faults of EC2 are those of the fake.
-    It begins at `start`, in the `zones` of the catalogue (by
+    It begins at `start` (2026-01-01 00:00 UTC unless said), in the `zones` of the catalogue (by
     default its first three), and with what an `account` has.
+
+    `settings` are those of the controller by their variables, {"CONSOLIDATION": "off"}, in place of `system`.
+
+    Raises:
+        ValueError: there is no such setting, or what is said cannot be.
+        TypeError: a value is of another type.
     """
 
-    system: SystemSettings = field(default_factory=lambda: SystemSettings(cluster_name="demo"))
+    system: SystemSettings = _BY_DEFAULT
     cluster: ClusterSettings = field(default_factory=lambda: ClusterSettings(system_daemons=EKS_DAEMONS))
     cluster_faults: ClusterFaults = field(default_factory=ClusterFaults)
     ec2: EC2Settings = field(default_factory=EC2Settings)
@@ -46,3 +61,31 @@ class Conditions:
     zones: tuple[str, ...] | None = None
     account: Account | None = None
     start: datetime | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        check_types(self.system)
+        check_types(self.system.packing)
+        check_types(self.system.interruptions)
+        if self.start is not None and self.start.tzinfo is None:
+            raise ValueError(f"Conditions: start: {self.start} has no time zone: say tzinfo=UTC, or another")
+        if self.settings and self.system != _BY_DEFAULT:
+            raise ValueError("Conditions: give settings or system, not both: they say the same")
+        self.resolved()
+
+    def resolved(self) -> Conditions:
+        """Return them with the settings in their places: in `system`, `cluster` and `catalogue`."""
+        if not self.settings:
+            return self
+        try:
+            told = settings_told(self.settings)
+        except SettingError as error:
+            raise ValueError(f"Conditions: settings: {error}") from None
+        return replace(
+            self,
+            system=system_settings(told),
+            cluster=cluster_told(told, self.cluster),
+            catalogue=self.catalogue or USUAL_HOME.catalogue(sizes_of(told)),
+            settings={},
+        )

@@ -60,7 +60,7 @@ class Rehearsal:
     """
 
     def __init__(self, *, seed: int = 0, conditions: Conditions | None = None) -> None:
-        self.conditions = conditions or Conditions()
+        self.conditions = (conditions or Conditions()).resolved()
         start = self.conditions.start
         self.world = World(seed) if start is None else World(seed, start=start)
         self.telemetry = RecordingTelemetry()

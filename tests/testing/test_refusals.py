@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,11 +14,13 @@ from treenail.adapters.api.manifests import ManifestError
 from treenail.testing import (
     ClusterFaults,
     ClusterSettings,
+    Conditions,
     EC2Faults,
     EC2Settings,
     InstanceType,
     NodeLaunched,
     Rehearsal,
+    SystemSettings,
     trace_text,
 )
 
@@ -67,6 +70,49 @@ CASES: Final[dict[str, Case]] = {
     "a node class's kind": (lambda r: r.delete("EC2NodeClas", "default"), "did you mean EC2NodeClass?"),
     "a kind to scale": (lambda r: r.scale("web", 1, kind="StatefulSets"), "did you mean StatefulSet?"),
     "a node to interrupt": (lambda r: r.interrupt("ip-1"), "there is no spot node ip-1"),
+    "a fault": (
+        lambda _: EC2Faults(answer_losst=0.5),  # type: ignore[call-arg]
+        "EC2Faults has no field answer_losst; did you mean answer_lost?",
+    ),
+    "a fault of the cluster": (
+        lambda _: ClusterFaults(conflicts=0.5),  # type: ignore[call-arg]
+        "did you mean conflict?",
+    ),
+    "a condition": (lambda _: Conditions(setings={}), "did you mean settings?"),  # type: ignore[call-arg]
+    "a setting": (
+        lambda _: Conditions(settings={"CONSOLIDATON": "off"}),
+        "settings: there is no setting CONSOLIDATON; did you mean CONSOLIDATION?",
+    ),
+    "what a setting is": (
+        lambda _: Conditions(settings={"CONSOLIDATION": "of"}),
+        "CONSOLIDATION: 'of' is none of on, plan, off",
+    ),
+    "a setting's type": (
+        lambda _: Conditions(settings={"EARLY_BINDING": True}),  # type: ignore[dict-item]
+        "EARLY_BINDING: True is no text",
+    ),
+    "a setting about the outside": (
+        lambda _: Conditions(settings={"KUBECONFIG": "x"}),
+        "KUBECONFIG changes nothing where no cluster and no AWS is asked",
+    ),
+    "settings twice": (
+        lambda _: Conditions(
+            system=SystemSettings(cluster_name="demo", early_binding=True), settings={"CONSOLIDATION": "off"}
+        ),
+        "give settings or system, not both",
+    ),
+    "a system setting's type": (
+        lambda _: Conditions(system=SystemSettings(cluster_name="demo", consolidation="off")),  # type: ignore[arg-type]
+        "SystemSettings: consolidation: 'off' is no ConsolidationRules or None",
+    ),
+    "no conditions of the system": (
+        lambda _: Conditions(system="demo"),  # type: ignore[arg-type]
+        "Conditions: system: 'demo' is no SystemSettings",
+    ),
+    "a start without a time zone": (
+        lambda _: Conditions(start=datetime(2026, 5, 4)),  # noqa: DTZ001
+        "start: 2026-05-04 00:00:00 has no time zone",
+    ),
     "a probability above 1": (lambda _: EC2Faults(shortage=5), "shortage: 5 is no probability"),
     "a probability below 0": (lambda _: ClusterFaults(conflict=-0.1), "conflict: -0.1 is no probability"),
     "no probability": (lambda _: EC2Faults(slow=float("nan")), "slow: nan is no number"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -301,6 +302,39 @@ def test_a_decision_that_changed_is_shown_as_a_difference(tmp_path: Path) -> Non
     assert "--- recorded\n+++ replayed\n" in again.difference
     with pytest.raises(AssertionError, match="PlanCommitted"):
         again.check()
+
+
+def test_settings_by_name_and_the_start_count_and_are_recorded_and_forked(tmp_path: Path) -> None:
+    monday = datetime(2026, 5, 4, 8, tzinfo=UTC)
+    conditions = Conditions(settings={"PROVISION_FOR": "pods", "BATCH_IDLE_DURATION": "5s"}, start=monday)
+    with Rehearsal(seed=1, conditions=conditions) as rehearsal:
+        assert rehearsal.world.now() == monday
+        rehearsal.apply(WORLD)
+        rehearsal.expect(testing.BatchClosed)
+        assert rehearsal.seconds > 5
+        assert not rehearsal.cluster.settings.tells_workloads
+        rehearsal.run_until(lambda: runs(rehearsal))
+        record(rehearsal, tmp_path / "told.json")
+        with rehearsal.fork() as other:
+            assert runs(other)
+
+    again = replay(tmp_path / "told.json")
+
+    again.check()
+    assert again.rehearsal.given.settings == conditions.settings
+    assert again.rehearsal.given.start == monday
+
+
+def test_a_recording_of_an_older_version_says_nothing_of_settings(tmp_path: Path) -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.run("1m")
+        record(rehearsal, tmp_path / "old.json")
+    old = msgspec.json.decode((tmp_path / "old.json").read_bytes())
+    for name in ("settings", "start"):
+        del old["conditions"][name]
+    (tmp_path / "old.json").write_bytes(msgspec.json.encode(old))
+
+    replay(tmp_path / "old.json").check()
 
 
 @pytest.mark.parametrize("where", [lambda *_: True, bool])

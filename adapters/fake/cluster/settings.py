@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from treenail.adapters.api.named_fields import named_fields
 from treenail.adapters.fake.limits import check_faults, check_spans
 from treenail.adapters.fake.luck import Span
 from treenail.domain.cluster.cluster_facts import DaemonSet
 
 
+@named_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
     """How fast the parts of the cluster are, in seconds, and what it runs from the start.
@@ -54,6 +56,7 @@ class ClusterSettings:
         check_spans(self)
 
 
+@named_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFaults:
     """What goes wrong by chance: probabilities from 0 to 1 per call or change, none by default.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from treenail.adapters.api.named_fields import named_fields
 from treenail.adapters.fake.limits import check_faults, check_spans
 from treenail.adapters.fake.luck import Span
 
 
+@named_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EC2Settings:
     """How fast EC2 is, in seconds, and how it deals with its customers.
@@ -40,6 +42,7 @@ class EC2Settings:
         check_spans(self)
 
 
+@named_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EC2Faults:
     """What goes wrong by chance: probabilities from 0 to 1 per call or instance, none by default.

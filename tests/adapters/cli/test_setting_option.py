@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.cli.command import EXAMPLES, INFLATE, treenail
-from treenail.adapters.cli.told_settings import _DECIDING
+from treenail.adapters.embed.told_settings import DECIDING
 from treenail.adapters.settings.settings import VARIABLES
 
 SPOT = str(EXAMPLES / "002-spot.yaml")
@@ -64,4 +64,4 @@ def test_a_setting_that_cannot_count_is_refused(setting: str, complaint: str) ->
 
 
 def test_all_settings_that_decide_are_settings() -> None:
-    assert set(_DECIDING) <= {variable.name for variable in VARIABLES}
+    assert set(DECIDING) <= {variable.name for variable in VARIABLES}
