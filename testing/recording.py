@@ -33,6 +33,8 @@ _PLAIN: Final[dict[str, Any]] = {
     "settings": dict[str, str],
     "start": datetime | None,
 }
+# Those that recordings of older versions do not name.
+_NEWER: Final = ("settings", "start")
 _FAULTS: Final[dict[str, type]] = {kind.__name__: kind for kind in (ClusterFaults, EC2Faults)}
 # The one input that is given a class: that of a message.
 _TAKES_CLASS: Final = "crash_at"
@@ -130,7 +132,7 @@ def replay(path: str | Path, *, conditions: Conditions | None = None) -> Replay:
         raise RecordingError(f"{path}: was recorded with conditions of its own, which must be given: {own}")
     told = written.conditions
     try:
-        there = {name: kind for name, kind in _PLAIN.items() if name in told}
+        there = {name: kind for name, kind in _PLAIN.items() if name in told or name not in _NEWER}
         plain: dict[str, Any] = {name: msgspec.convert(told[name], kind) for name, kind in there.items()}
         inputs = [_read(one, path) for one in written.inputs]
     except (KeyError, msgspec.ValidationError) as error:
