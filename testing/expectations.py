@@ -10,7 +10,7 @@ from treenail.adapters.api.diagnosis import meant
 from treenail.adapters.embed.arguments import one_of
 
 M = TypeVar("M")
-_MOST_NAMED: Final = 8
+_MOST_NAMED: Final = 40
 _PACKAGE: Final = __name__.partition(".")[0]
 
 
@@ -64,15 +64,37 @@ class Expectation(Generic[M]):
             one_of("to", to, [actor.__name__ for actor in DomainActor.__subclasses__()])
         self.found: list[M] = []
         self._kind, self._where, self._to = kind, where, to
-        self._came: dict[str, None] = {}
+        # By actor: the kinds that it was told, in order.
+        self._came: dict[str, dict[str, None]] = {}
+        # The actors that were told one of the kind.
+        self._went: dict[str, None] = {}
 
     def __call__(self, actor: str, message: object) -> None:
         """Note a message."""
-        self._came[type(message).__name__] = None
-        if isinstance(message, self._kind) and self._to in ("", actor) and self._where(message):
+        self._came.setdefault(actor, {})[type(message).__name__] = None
+        if not isinstance(message, self._kind):
+            return
+        self._went[actor] = None
+        if self._to in ("", actor) and self._where(message):
             self.found.append(message)
 
     @property
     def instead(self) -> str:
-        """Which kinds of messages came."""
-        return ", ".join(list(self._came)[:_MOST_NAMED]) or "no message at all"
+        """What came in place of it: whom such a message went to, and which kinds came."""
+        return "; ".join((*self._elsewhere(), f"{self._to or 'all'} heard {_named(self._kinds())}"))
+
+    def _elsewhere(self) -> Iterator[str]:
+        if any(self._to in ("", actor) for actor in self._went):
+            yield f"{self._kind.__name__} came, for which `where` does not hold"
+        elif self._went:
+            others = ", ".join(sorted(actor or "the observer" for actor in self._went))
+            yield f"{self._kind.__name__} went to {others}, not to {self._to}"
+
+    def _kinds(self) -> list[str]:
+        told = (kinds for actor, kinds in self._came.items() if self._to in ("", actor))
+        return sorted({kind for kinds in told for kind in kinds if not kind.startswith("_")})
+
+
+def _named(kinds: list[str]) -> str:
+    more = f" and {len(kinds) - _MOST_NAMED} more kinds" if len(kinds) > _MOST_NAMED else ""
+    return ", ".join(kinds[:_MOST_NAMED]) + more if kinds else "nothing"

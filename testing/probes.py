@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from treenail.testing.brief import brief
+
 M = TypeVar("M")
 
 
@@ -41,7 +43,7 @@ class Probe:
         """
         for message in self.received:
             if not kinds or isinstance(message, kinds):
-                raise AssertionError(f"it was told {message!r}")
+                raise AssertionError(f"it was told {brief(message)}")
 
 
 class PlainDice:

@@ -13,8 +13,10 @@ from treenail.adapters.embed.rehearsal import Rehearsal as EmbeddedRehearsal
 from treenail.adapters.fake.cluster import ClusterFaults
 from treenail.adapters.fake.ec2 import EC2Faults
 from treenail.domain.model.errors import PortError
+from treenail.testing.brief import brief
 from treenail.testing.crash_plans import CrashPlan
 from treenail.testing.expectations import Expectation, check_message
+from treenail.testing.golden import difference, timeline_text
 from treenail.testing.inputs import Input, recorded
 
 M = TypeVar("M")
@@ -36,6 +38,7 @@ class Rehearsal(EmbeddedRehearsal):
         self.stepped = 0
         self.within_input = False
         self._plans: list[CrashPlan | CallFault] = []
+        self._over = False
         self.world.after_step.append(self._count)
 
     def _count(self) -> None:
@@ -48,9 +51,57 @@ class Rehearsal(EmbeddedRehearsal):
         traceback: TracebackType | None,
     ) -> None:
         super().__exit__(kind, error, traceback)
+        self._over = True
         missing = [plan.missing for plan in self._plans if plan.missing]
         if kind is None and missing:
             raise AssertionError("; ".join(missing))
+
+    def _check_open(self) -> None:
+        if self._over:
+            raise RuntimeError("the rehearsal ended with its `with` block: no time passes any more")
+
+    def run(self, duration: float | str) -> None:
+        """Let `duration` pass ("5m", or seconds).
+
+        Raises:
+            RuntimeError: the rehearsal is over.
+        """
+        self._check_open()
+        super().run(duration)
+
+    def run_until(self, condition: Callable[[], bool], *, within: float | str = "15m") -> None:
+        """Let time pass until `condition` holds; it is looked at four times a virtual second.
+
+        Raises:
+            AssertionError: it does not hold `within` that time; the message has a summary, which says why
+                pods wait and drains are blocked.
+            RuntimeError: the rehearsal is over.
+        """
+        self._check_open()
+        super().run_until(condition, within=within)
+
+    def settle(self, quiet: float | str = "1m", *, within: float | str = "1h") -> None:
+        """Let time pass until nothing was added to the timeline, and no span was written, for so long.
+
+        A minute is longer than machines take to boot; traces of what has happened are complete then.
+
+        Raises:
+            AssertionError: it does not come to rest `within` that time.
+        """
+        pause = seconds_of("settle: quiet", quiet)
+        end = self.seconds + seconds_of("settle: within", within)
+        if not pause:
+            raise ValueError("settle: quiet: say for how long nothing is to happen")
+        seen, since = self._happened(), self.seconds
+        while self.seconds - since < pause:
+            if self.seconds >= end:
+                raise AssertionError(f"not quiet for {quiet} within {within}: {self.summary()}")
+            self.run(min(1.0, pause, end - self.seconds))
+            if self._happened() != seen:
+                seen, since = self._happened(), self.seconds
+
+    def _happened(self) -> tuple[int, int]:
+        return len(self.timeline.entries), self.telemetry.written
 
     def set_faults(self, *, cluster: ClusterFaults | None = None, ec2: EC2Faults | None = None) -> None:
         """Have other random faults from now on, of what is given."""
@@ -71,7 +122,11 @@ class Rehearsal(EmbeddedRehearsal):
         other.repeat(self.inputs, until=self.seconds, steps=self.stepped)
         if other.timeline.entries != self.timeline.entries:
             other.__exit__(AssertionError, None, None)
-            raise AssertionError("fork: the inputs that were noted do not lead to this point again")
+            differs = difference(timeline_text(self), timeline_text(other), before="this one", after="fork")
+            raise AssertionError(
+                "fork: the calls that were noted do not lead to this point again. What is done to its parts, "
+                f"such as cluster.ec2, and outside of the rehearsal is not noted.\n{differs}"
+            )
         return other
 
     def repeat(self, inputs: list[Input], *, until: float, steps: int) -> None:
@@ -172,13 +227,14 @@ class Rehearsal(EmbeddedRehearsal):
         Raises:
             AssertionError: none comes `within` that time.
         """
+        self._check_open()
         end = self.seconds + seconds_of("expect: within", within)
         wanted = Expectation("expect", kind, where, to)
         self.messages.listen(wanted)
         try:
             if not self.world.run_until(lambda: bool(wanted.found), at_most=end):
-                came = f"there came {wanted.instead}"
-                raise AssertionError(f"no {kind.__name__} within {within}, {came}; {self.summary()}")
+                came = wanted.instead
+                raise AssertionError(f"no {kind.__name__} within {within}: {came}; {self.summary()}")
         finally:
             self.messages.ignore(wanted)
         return wanted.found[0]
@@ -196,11 +252,12 @@ class Rehearsal(EmbeddedRehearsal):
         Raises:
             AssertionError: one is; at the time it is sent.
         """
+        self._check_open()
         end = self.seconds + seconds_of("expect_none: during", during)
         unwanted = Expectation("expect_none", kind, where, to)
         self.messages.listen(unwanted)
         try:
             if self.world.run_until(lambda: bool(unwanted.found), at_most=end):
-                raise AssertionError(f"at {self.seconds:.3f} s came {unwanted.found[0]!r}")
+                raise AssertionError(f"at {self.seconds:.3f} s came {brief(unwanted.found[0])}")
         finally:
             self.messages.ignore(unwanted)

@@ -55,7 +55,7 @@ def test_the_code_on_embedding_runs_as_it_stands() -> None:
     exec(compile(code, "embedding.md", "exec"), shown)  # noqa: S102
     tests = [value for name, value in shown.items() if name.startswith("test_")]
 
-    assert len(tests) == 3
+    assert len(tests) == 4
     for test in tests:
         test()
 

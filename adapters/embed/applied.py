@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from treenail.adapters.api.auto_mode import as_karpenter
+from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.manifests import Decoded, Manifest, decode_all, parse_manifests, read_manifests
 from treenail.adapters.api.workloads import ApiObject
 from treenail.domain.model.node_classes import NodeClass
@@ -27,11 +28,19 @@ def decode_applied(
         if isinstance(one, Path):
             manifests += read_manifests([one])
         elif isinstance(one, str):
+            _check_text(one)
             manifests += parse_manifests(one.encode(), "manifest")
         else:
             objects.append(one)
     known = [one.ref for one in (*objects, *there) if isinstance(one, NodeClass)]
     return decode_all(manifests, at=at, node_classes_there=known, keep_parts=True), tuple(objects)
+
+
+def _check_text(text: str) -> None:
+    """Refuse the name of a file, where the text of manifests is meant."""
+    if "\n" not in text and text.endswith((".yaml", ".yml", ".json")):
+        problem = f"is read as the text of manifests: for a file, write Path({text!r})"
+        raise ManifestError(text, "", "", problem)
 
 
 def decode_leniently(path: str | Path, at: datetime) -> Decoded:

@@ -32,7 +32,9 @@ class Conditions:
     """Under what conditions to rehearse. All faults are off by default, and prices are the public ones.
 
     Zonal shifts are heeded with `zonal_shifts`. `telemetry` gets all spans, metrics and log lines besides
-    those that the rehearsal keeps; `observer` is told what the system's observer is. `cloud` makes the cloud
+    those that the rehearsal keeps; `observer` is told what the system's observer is. `actor` hosts
+    an actor of one's own in the controller's process each time it starts, and returns where it is reached, to
+    be told the same. `cloud` makes the cloud
     that is called in place of the fake EC2, once, when all else is there. Machines of such a cloud join with
     `rehearsal.cluster.join`; history, cost and faults of EC2 are those of the fake.
     It begins at `start` (2026-01-01 00:00 UTC unless said), in the `zones` of the catalogue (by
@@ -58,6 +60,7 @@ class Conditions:
     cloud: Callable[[Any], Cloud] | None = None
     telemetry: Telemetry | None = None
     observer: Ref[object] | None = None
+    actor: Callable[[Any], Ref[Any]] | None = None
     zones: tuple[str, ...] | None = None
     account: Account | None = None
     start: datetime | None = None

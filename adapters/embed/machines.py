@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from treenail.adapters.api.diagnosis import meant
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.embed.history import Known
 from treenail.adapters.fake.cluster import FakeCluster
@@ -90,14 +91,18 @@ class NodeMachines:
             ValueError: there is none.
         """
         wanted = "spot node" if spot else "node"
+        there: list[str] = []
         for record in self._ec2.all_instances():
             instance = record.instance
             known = self.known.get(instance.id, Known())
             named = node in (known.node, known.claim, instance.id) if node is not None else bool(known.node)
             alive = instance.live and (not spot or instance.capacity_type == labels.SPOT)
+            there += [known.node] if alive and known.node else []
             if named and alive:
                 return known.node or known.claim or instance.id, instance.id
-        raise ValueError(f"there is no {wanted} {node}" if node is not None else f"there is no {wanted} now")
+        if node is None:
+            raise ValueError(f"there is no {wanted} now")
+        raise ValueError(f"there is no {wanted} {node}{meant(node, there)}")
 
     def apply_broken(self, error: ManifestError) -> bool:
         """Put an object there that cannot be understood, as a cluster that does not validate would.

@@ -9,9 +9,9 @@ from treenail.domain.termination.drain import InstanceTerminated
 
 
 class Observer:
-    """A Ref that notes reports, and passes them on to the one that a test brings."""
+    """A Ref that notes reports, and passes them on to those that a test brings."""
 
-    def __init__(self, messages: Messages, machines: NodeMachines, brought: Ref[object] | None) -> None:
+    def __init__(self, messages: Messages, machines: NodeMachines, *brought: Ref[object] | None) -> None:
         self._messages = messages
         self._machines = machines
         self._brought = brought
@@ -21,5 +21,6 @@ class Observer:
         if isinstance(message, InstanceTerminated):
             self._machines.ended(message)
         self._messages.note("", message)
-        if self._brought is not None:
-            self._brought.tell(message)
+        for one in self._brought:
+            if one is not None:
+                one.tell(message)

@@ -115,7 +115,7 @@ class Rehearsal:
         self.process = Process(self.world, latency=self._latency, clock=self.clock)
         self.process.taps.append(lambda actor, message: self.messages.note(type(actor).__name__, message))
         told, telemetry = self.conditions.telemetry, self.telemetry
-        runtime = Runtime(
+        self.runtime = Runtime(
             timers=self.process,
             tasks=self.process,
             dice=SeededDice(self._luck),
@@ -132,12 +132,13 @@ class Rehearsal:
             volume_cost=volume_cost,
             zonal_shifts=self.zonal_shifts if self.conditions.zonal_shifts else None,
         )
+        own = None if self.conditions.actor is None else self.conditions.actor(self)
         self.system = System(
-            runtime,
+            self.runtime,
             self.process,
             ports,
             self.conditions.system,
-            observer=Observer(self.messages, self.machines, self.conditions.observer),
+            observer=Observer(self.messages, self.machines, self.conditions.observer, own),
         )
         self.system.start()
 

@@ -49,11 +49,13 @@ class Observed:
 class RecordingTelemetry:
     """The `Telemetry` port in memory. Threads may share it.
 
-    A span written twice is kept as it was written last, and counted in `rewritten`. A metric that is
-    not declared, or is written with other labels than it declares, raises ValueError at once.
+    `written` counts spans. One written twice is kept as it was written last, and counted in `rewritten`.
+
+    A metric that is not declared, or is written with labels that it does not declare, raises ValueError.
     """
 
     def __init__(self) -> None:
+        self.written = 0
         self.rewritten = 0
         self.logs: deque[LogLine] = deque(maxlen=_LOG_LINES_KEPT)
         self._traces: defaultdict[str, dict[str, Span]] = defaultdict(dict)
@@ -67,6 +69,7 @@ class RecordingTelemetry:
     def record(self, span: Span) -> None:
         """Keep a finished span."""
         with self._lock:
+            self.written += 1
             trace = self._traces[span.context.trace_id]
             self.rewritten += span.context.span_id in trace
             trace[span.context.span_id] = span
@@ -121,8 +124,15 @@ class RecordingTelemetry:
             return tuple(self._traces)
 
     def tree(self, trace_id: str) -> tuple[SpanTree, ...]:
-        """Return the trees that a trace's spans form: one, unless there are orphans."""
-        return span_trees.grow(self.spans_of(trace_id))
+        """Return the trees that a trace's spans form: one, unless there are orphans.
+
+        Raises:
+            ValueError: there is no such trace.
+        """
+        spans = self.spans_of(trace_id)
+        if not spans:
+            raise ValueError(f"there is no trace {trace_id}: decisions() and ends() name those there are")
+        return span_trees.grow(spans)
 
     def orphans(self) -> tuple[Span, ...]:
         """Return the spans of all traces that name a parent which was not written."""

@@ -19,6 +19,7 @@ from treenail.testing import (
     EC2Settings,
     InstanceType,
     NodeLaunched,
+    NotFoundError,
     Rehearsal,
     SystemSettings,
     trace_text,
@@ -28,6 +29,11 @@ from treenail.testing import (
 def crash_twice(rehearsal: Rehearsal) -> None:
     for _ in range(2):
         rehearsal.crash()
+
+
+def in_use(rehearsal: Rehearsal, *arguments: Any) -> tuple[Any, ...]:
+    rehearsal.apply(text(node_class(), node_pool(), deployment("web", 3)))
+    return arguments
 
 
 Case = tuple[Callable[[Rehearsal], object], str]
@@ -69,6 +75,17 @@ CASES: Final[dict[str, Case]] = {
     ),
     "a node class's kind": (lambda r: r.delete("EC2NodeClas", "default"), "did you mean EC2NodeClass?"),
     "a kind to scale": (lambda r: r.scale("web", 1, kind="StatefulSets"), "did you mean StatefulSet?"),
+    "a workload": (lambda r: r.scale(*in_use(r, "webb", 1)), "default/webb is not there; did you mean web?"),
+    "an object to delete": (
+        lambda r: r.delete(*in_use(r, "Deployment", "webb")),
+        "Deployment default/webb is not there; did you mean web?",
+    ),
+    "a file's name as text": (
+        lambda r: r.apply("deployment.yaml"),
+        "deployment.yaml: is read as the text of manifests: for a file, write Path('deployment.yaml')",
+    ),
+    "a trace's tree": (lambda r: r.telemetry.tree("abc"), "there is no trace abc: decisions()"),
+    "no quiet": (lambda r: r.settle(0), "settle: quiet: say for how long"),
     "a node to interrupt": (lambda r: r.interrupt("ip-1"), "there is no spot node ip-1"),
     "a fault": (
         lambda _: EC2Faults(answer_losst=0.5),  # type: ignore[call-arg]
@@ -184,7 +201,7 @@ def rehearsal() -> Iterator[Rehearsal]:
 def test_what_cannot_be_meant_is_refused_with_what_was(rehearsal: Rehearsal, case: Case) -> None:
     call, says = case
 
-    with pytest.raises((TypeError, ValueError, ManifestError)) as caught:
+    with pytest.raises((TypeError, ValueError, ManifestError, NotFoundError)) as caught:
         call(rehearsal)
 
     assert says in str(caught.value)

@@ -17,6 +17,7 @@ from treenail.testing import (
     ClusterFaults,
     Conditions,
     ConflictError,
+    DomainActor,
     EC2Faults,
     InvalidError,
     NodeInitialized,
@@ -29,6 +30,7 @@ from treenail.testing import (
     RecordingError,
     RecordingTelemetry,
     Rehearsal,
+    Runtime,
     check_golden,
     record,
     replay,
@@ -59,8 +61,33 @@ def test_a_message_that_does_not_come_fails_with_what_came_and_why_pods_wait() -
     with Rehearsal(seed=1) as rehearsal:
         rehearsal.apply(text(deployment("web", 3)))
 
-        with pytest.raises(AssertionError, match=r"no NodeLaunched within 1m, there came .*; at 60 s: 3"):
+        with pytest.raises(AssertionError) as failed:
             rehearsal.expect(NodeLaunched, within="1m")
+
+    said = str(failed.value)
+    assert said.startswith("no NodeLaunched within 1m: all heard BatchClosed, ")
+    assert ", PlanCommitted, " in said
+    assert " _" not in said
+    assert "; at 60 s: 3 pods" in said
+
+
+def test_a_message_that_went_to_another_actor_fails_with_whom_and_what_the_right_one_was_told() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(WORLD)
+
+        with pytest.raises(AssertionError) as failed:
+            rehearsal.expect(NodeLaunched, within="1m", to="Batcher")
+
+    says = "NodeLaunched went to NodeLifecycle, not to Batcher; Batcher heard PodBecamePending, PodLeft; at"
+    assert str(failed.value).startswith(f"no NodeLaunched within 1m: {says}")
+
+
+def test_a_message_for_which_where_does_not_hold_is_told_as_that() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(WORLD)
+
+        with pytest.raises(AssertionError, match="NodeLaunched came, for which `where` does not hold"):
+            rehearsal.expect(NodeLaunched, within="1m", where=lambda m: m.claim.name == "x")
 
 
 def test_a_message_that_must_not_come_fails_when_it_does() -> None:
@@ -71,6 +98,92 @@ def test_a_message_that_must_not_come_fails_when_it_does() -> None:
 
         with pytest.raises(AssertionError, match="came NodeInterrupted"):
             rehearsal.expect_none(NodeInterrupted, during="5m")
+
+
+def test_a_large_message_is_cut_in_the_error() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(WORLD)
+
+        with pytest.raises(AssertionError, match=r"came PlanCommitted\(decision=.*claims=.*\.\.\.") as failed:
+            rehearsal.expect_none(PlanCommitted, during="5m")
+
+    assert len(str(failed.value)) < 1000
+
+
+def test_a_rehearsal_that_is_over_lets_no_time_pass_and_can_still_be_looked_at() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(WORLD)
+        rehearsal.run_until(lambda: runs(rehearsal))
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: rehearsal.run("1m"),
+        lambda: rehearsal.run_until(lambda: True),
+        rehearsal.settle,
+        lambda: rehearsal.expect(NodeLaunched),
+        lambda: rehearsal.expect_none(NodeLaunched, during="1m"),
+    )
+
+    for call in calls:
+        with pytest.raises(RuntimeError, match="ended with its `with` block"):
+            call()
+    assert runs(rehearsal)
+
+
+def test_all_traces_are_complete_once_it_has_settled() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(WORLD)
+        rehearsal.run_until(lambda: runs(rehearsal))
+        [(_, trace)] = rehearsal.decisions()
+        assert "bind" not in trace_text(rehearsal, trace)
+
+        rehearsal.settle()
+
+        settled = trace_text(rehearsal, trace)
+        assert "bind" in settled
+        rehearsal.run("1h")
+        assert trace_text(rehearsal, trace) == settled
+
+
+def test_it_settles_though_pods_find_no_place_and_says_so_where_it_never_does() -> None:
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(text(node_class(), node_pool(), deployment("web", 3, cpu="500")))
+        rehearsal.settle()
+        assert 60 <= rehearsal.seconds < 600
+        with pytest.raises(AssertionError, match="not quiet for 1h within 2m: at "):
+            rehearsal.settle("1h", within="2m")
+
+
+class Counter(DomainActor[object]):
+    """Counts the nodes that came into use since it was made."""
+
+    def __init__(self, runtime: Runtime, *, to: Probe) -> None:
+        super().__init__(runtime)
+        self._to = to
+        self._count = 0
+
+    def handle(self, message: object) -> None:
+        match message:
+            case NodeInitialized():
+                self._count += 1
+                self.later("tell", "tell", seconds=5)
+            case "tell":
+                self._to.tell(self._count)
+
+
+def test_an_actor_of_ones_own_is_hosted_again_with_each_start_of_the_controller() -> None:
+    probe = Probe()
+    conditions = Conditions(actor=lambda r: r.process.host(Counter, r.runtime, to=probe))
+    with Rehearsal(seed=1, conditions=conditions) as rehearsal:
+        rehearsal.apply(WORLD)
+        rehearsal.run_until(lambda: runs(rehearsal))
+        rehearsal.run("10s")
+        rehearsal.crash()
+        rehearsal.restart(after=5)
+        rehearsal.scale("web", 30)
+        rehearsal.run_until(lambda: rehearsal.running() == 30)
+        rehearsal.run("10s")
+
+    assert probe.of(int)[0] == 1
+    assert probe.of(int)[-1] == len(rehearsal.nodes()) - 1
 
 
 def test_what_is_no_class_of_messages_is_not_waited_for() -> None:

@@ -42,7 +42,7 @@ def test_the_code_on_testing_runs_as_it_stands(tmp_path: Path) -> None:
     compared = run_pytest(tmp_path, "-k", "on_file and timeline")
 
     assert "test_the_timeline_is_on_file.txt is not there yet" in fresh.stdout
-    assert "78 passed" in written.stdout, written.stdout + written.stderr
+    assert "79 passed" in written.stdout, written.stdout + written.stderr
     assert "1 passed" in compared.stdout, compared.stdout
 
 
@@ -76,7 +76,7 @@ def test_every_public_name_stands_on_the_page(name: str) -> None:
 
 def test_every_call_that_tests_have_besides_is_documented() -> None:
     calls = {name for name, value in vars(Rehearsal).items() if callable(value) and name[0] != "_"}
-    ours = {"expect", "expect_none", "always", "crash_at", "fail", "set_faults", "fork"}
+    ours = {"expect", "expect_none", "always", "crash_at", "fail", "set_faults", "fork", "settle"}
 
     assert ours <= calls
     assert [name for name in sorted(ours) if f"`{name}(" not in PAGE] == []

@@ -143,10 +143,12 @@ class FakeCluster:
         """Set the replicas of a Deployment, ReplicaSet or StatefulSet.
 
         Raises:
-            NotFoundError: it is not there.
+            NotFoundError: it is not there; the nearest is named.
             InvalidError: its kind has no replicas, or that is no number of them.
         """
-        self._server.scale(address(kind, name, namespace), replicas)
+        where = address(kind, name, namespace)
+        self._store.check_named(where)
+        self._server.scale(where, replicas)
 
     def delete(
         self,
@@ -159,9 +161,10 @@ class FakeCluster:
         """Delete an object; what it owns goes after it, or (foreground) before it.
 
         Raises:
-            NotFoundError: it is not there.
+            NotFoundError: it is not there; the nearest is named.
         """
         where = address(kind, name, namespace)
+        self._store.check_named(where)
         broken = self._store.broken.get(where)
         if broken is not None and self._store.find(where) is None:
             self._store.mend(where)
@@ -174,9 +177,11 @@ class FakeCluster:
         """Return an object by any name of its kind.
 
         Raises:
-            NotFoundError: it is not there.
+            NotFoundError: it is not there; the nearest is named.
         """
-        return self._store.there(address(kind, name, namespace))
+        where = address(kind, name, namespace)
+        self._store.check_named(where)
+        return self._store.there(where)
 
     def objects(self, of: type[T]) -> tuple[T, ...]:
         """Return all objects of a kind by namespace and name: `objects(Deployment)`."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar, cast
 
+from treenail.adapters.api.diagnosis import meant
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.fake.cluster.objects import (
     KIND_OF,
@@ -93,6 +94,14 @@ class Store:
         if found is None:
             raise NotFoundError(f"{spoken(address)} is not there")
         return found
+
+    def check_named(self, address: Address) -> None:
+        """Check that an object is there, or is set aside; NotFoundError names the nearest one of its kind."""
+        if self.find(address) is None and address not in self.broken:
+            namespace, _, name = address[1].rpartition("/")
+            there = (key.rpartition("/") for key in self._objects[address[0]])
+            near = meant(name, (other for within, _, other in there if within == namespace))
+            raise NotFoundError(f"{spoken(address)} is not there{near}")
 
     def by_uid(self, uid: str) -> ApiObject | None:
         """Return the object of this uid, if it is there."""
