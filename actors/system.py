@@ -134,6 +134,7 @@ class System:
             promise_lasts=settings.promise_lasts,
             static_capacity=settings.static_capacity,
             resource_claims=settings.resource_claims,
+            spread_by_default=bool(settings.packing.default_spread),
         )
         self.cluster: ForwardRef[ClusterStateInbox] = ForwardRef()
         self.selector: ForwardRef[SelectorInbox] = ForwardRef()

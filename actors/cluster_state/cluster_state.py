@@ -370,8 +370,8 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     def _begin_slice(self, now: datetime) -> None:
         """Have the next pods of a large wish planned, where that is due and nothing else is decided."""
-        at = self._slices.next_due()
-        if at is not None and at <= now and self._decisions.idle:
+        at = self._slices.begin(now) if self._decisions.idle else None
+        if at is not None:
             self._decisions.add(Decision(id=self._runtime.dice.token(), opened_at=at, closed_at=now, pods=0))
 
     def _with_expected(self, snapshot: Snapshot, decision: Decision, now: datetime) -> Snapshot:
@@ -388,7 +388,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._timers.cancel("plan lost", self.me)
         if to_be_made_without(self._model.expected.offered.keys(), decided):
             self._without_expected = decided.decision.id
-            self._slices.set_back()
+            self._slices.set_back(now)
             self._decisions.add(decided.decision)
             return
         orders = self._judge.settle(decided.decision.id, decided.plan, now)
@@ -550,6 +550,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         for uid in changes.pods:
             self._delays.settle(uid, self._model.objects.pods.get(uid))
         self._expected_recorder.note(changes, now)
+        self._slices.see(changes.pods, now)
         self._publisher.publish(changes, now)
         self._changed |= changes.views
         if changes.views:

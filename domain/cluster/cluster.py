@@ -35,6 +35,7 @@ from treenail.domain.cluster.promises import Promise, PromiseBook
 from treenail.domain.cluster.recent_changes import RecentChanges
 from treenail.domain.cluster.refused_pods import Help
 from treenail.domain.cluster.storage_book import Affected
+from treenail.domain.cluster.untried_pods import UntriedPods
 from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.capacity_buffers import CapacityBuffer, of_buffer
 from treenail.domain.model.namespaces import Namespace
@@ -57,7 +58,12 @@ class ClusterModel:
     """
 
     def __init__(
-        self, *, promise_lasts: timedelta, static_capacity: bool = False, resource_claims: bool = False
+        self,
+        *,
+        promise_lasts: timedelta,
+        static_capacity: bool = False,
+        resource_claims: bool = False,
+        spread_by_default: bool = False,
     ) -> None:
         self.revision = 0
         self.objects = Inventory(static_capacity=static_capacity, resource_claims=resource_claims)
@@ -70,6 +76,7 @@ class ClusterModel:
             self.promises, self.objects, self.marks, self._recorder, lasts=promise_lasts
         )
         self.expected = ExpectedPods(self.objects, self.promises)
+        self.untried = UntriedPods(self.objects, self.promises, spread_by_default=spread_by_default)
         self.buffers = BufferBook(self.objects, self.promises)
         self._sight = FirstSight()
         self.recent = RecentChanges()
@@ -320,12 +327,13 @@ class ClusterModel:
             # Its labels may have changed, so the target's topology counts are stale.
             self.capacity.forget_node(promise.target)
         owner = self.expected.pod(before, pod, now)
+        self.untried.pod(before, pod, now)
         if before is None:
             self._upkeep.inherit(pod, now)
         elif pod.deleting_since is not None and before.deleting_since is None and not pod.stateful:
             # Its successor is made while it still stops.
             self._upkeep.orphan(pod.uid, now)
-        if pod.provisionable:
+        if pod.provisionable or pod.untried:
             self._upkeep.restore(pod)
         if pod.bound and (before is None or not before.bound):
             self._bound(pod, news=before is not None)
@@ -369,6 +377,7 @@ class ClusterModel:
         if pod.bound:
             self._recorder.node(pod.node_name)
         self.expected.pod(pod, None, now)
+        self.untried.pod(pod, None, now)
         promise = self.promises.of(uid)
         self._upkeep.orphan(uid, now)
         if promise is not None:

@@ -137,6 +137,13 @@ class ExpectedPods:
         """Return how many of the pods to come have no promise."""
         return max(0, self.to_come(owner, now) - self._promises.heirless(owner))
 
+    def keeps_all(self, owner: str) -> bool:
+        """Return whether a workload may make pods, and wants as many as it has or more."""
+        workload, wish = self._objects.workload(owner), self._wishes.get(owner)
+        if workload is None or wish is None or not self._expects(owner, None):
+            return False
+        return len(wish.active) <= workload.wanted
+
     def surplus(self, owner: str) -> int:
         """Return how many of the promises to pods to come are for more pods than will come."""
         promised = self._promises.to_come(owner)
@@ -216,7 +223,7 @@ class ExpectedPods:
         """
         uids = self._wishes[owner].active if owner in self._wishes else ()
         there = (self._objects.pods[uid] for uid in uids if self._promises.of(uid) is None)
-        pods = (p for p in there if not (p.node_name or p.nominated_node or p.unread))
+        pods = (p for p in there if p.provisionable or p.untried)
         return tuple(sorted(pods, key=lambda p: (p.created_at, p.uid)))
 
     # --- patience

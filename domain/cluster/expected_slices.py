@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Final
 
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.expected_pods import AGAIN, is_expected
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, Snapshot
 from treenail.domain.model.claims import expected_pods
 from treenail.domain.model.pods import Pod
+
+# Pods that the scheduler has not tried yet are planned so long after the first of them was seen.
+_GATHERED: Final = timedelta(seconds=0.1)
+# Those that lose their places meanwhile are left to the scheduler for so long.
+_LEFT: Final = timedelta(seconds=5)
 
 
 class ExpectedSlices:
@@ -19,6 +25,8 @@ class ExpectedSlices:
     Where a workload is to make more pods than were planned, the next slice is due when all claims made for
     the last one are launched. Where one of them is not to be had, or no place was found for all, it is due
     after a pause of 1 min, 2... 30 min; a pod that waits asks for more at any time.
+
+    The first slice of a workload is also due where its pods lack nodes and the scheduler has not tried them.
     """
 
     def __init__(self, model: ClusterModel) -> None:
@@ -27,15 +35,20 @@ class ExpectedSlices:
         self._asked: dict[str, dict[str, None]] = {}
         self._refused: dict[str, int] = {}
         self._due: dict[str, datetime] = {}
+        # When untried pods are to be planned, if any are.
+        self._untried_due: datetime | None = None
+        self._planned_at: dict[str, datetime] = {}
 
     def planned(self, decided: PlanDecided, committed: PlanCommitted, now: datetime) -> None:
         """Take in a decision with pods to come in it."""
+        self._planned_at = {owner: at for owner, at in self._planned_at.items() if now - at < _LEFT}
         expected = [pod for pod in decided.snapshot.pods if is_expected(pod)]
         refused = {uid for group in decided.plan.refused for uid in group.pods}
         without_place = {pod.owner.uid for pod in expected if pod.owner is not None and pod.uid in refused}
         for owner in dict.fromkeys(pod.owner.uid for pod in expected if pod.owner is not None):
             self._asked.pop(owner, None)
             self._due.pop(owner, None)
+            self._planned_at[owner] = now
             self._model.expected.planned(owner, places=owner not in without_place)
             claims = [claim.name for claim in committed.claims if owner in expected_pods(claim)]
             if not self._more(owner, now):
@@ -45,11 +58,25 @@ class ExpectedSlices:
             else:
                 self._asked[owner] = dict.fromkeys(claims)
 
-    def set_back(self) -> None:
+    def see(self, pods: Iterable[str], now: datetime) -> None:
+        """Take in that these pods changed: those that lack nodes, and are untried, are soon to be planned."""
+        asking = (self._model.untried.owner(uid, now) for uid in pods)
+        if self._untried_due is None and any(owner and self._asks(owner, now) for owner in asking):
+            self._untried_due = now + _GATHERED
+
+    def _asks(self, owner: str, now: datetime) -> bool:
+        at = self._planned_at.get(owner)
+        lately = at is not None and now - at < _LEFT
+        known = lately or owner in self._due or owner in self._asked
+        return not known and self._model.expected.keeps_all(owner)
+
+    def set_back(self, now: datetime) -> None:
         """Take in that a decision is made again without its pods to come: they get no places now."""
-        for pod in self._model.expected.offered.values():
-            if pod.owner is not None:
-                self._model.expected.planned(pod.owner.uid, places=False)
+        offered = self._model.expected.offered.values()
+        for owner in dict.fromkeys(pod.owner.uid for pod in offered if pod.owner is not None):
+            self._model.expected.planned(owner, places=False)
+            if self._model.untried.short(owner, now):
+                self._refuse(owner, now)
 
     def follow(self, changed: Collection[str], now: datetime) -> None:
         """Take in that these views changed."""
@@ -73,21 +100,47 @@ class ExpectedSlices:
 
     def next_due(self) -> datetime | None:
         """Return when the next slice is to be planned, if one is."""
-        return min(self._due.values(), default=None)
+        times = (self._untried_due, *self._due.values())
+        return min((at for at in times if at is not None), default=None)
+
+    def begin(self, now: datetime) -> datetime | None:
+        """Return since when a slice is due, None where none is, and forget those nobody needs any more."""
+        due = [owner for owner, at in self._due.items() if at <= now]
+        for owner in due:
+            if not self._more(owner, now):
+                self._forget(owner)
+        if self._untried_due is not None and self._untried_due <= now and not self._untried(now):
+            self._untried_due = None
+        at = self.next_due()
+        return at if at is not None and at <= now else None
+
+    def _forget(self, owner: str) -> None:
+        self._due.pop(owner, None)
+        self._refused.pop(owner, None)
 
     def take(self, now: datetime) -> tuple[str, ...]:
-        """Return the workloads whose next slice is due, and take it as planned."""
+        """Return the workloads whose next slice is due, and take it as planned.
+
+        And those with untried pods that lack nodes, unless it is too soon to ask again.
+        """
         due = [owner for owner, at in self._due.items() if at <= now]
-        more = tuple(owner for owner in due if self._more(owner, now))
+        more = [owner for owner in due if self._more(owner, now)]
         for owner in due:
-            del self._due[owner]
-            if owner not in more:
-                self._refused.pop(owner, None)
-        return more
+            if owner in more:
+                del self._due[owner]
+            else:
+                self._forget(owner)
+        self._untried_due = None
+        return (*more, *self._untried(now))
+
+    def _untried(self, now: datetime) -> tuple[str, ...]:
+        owners = self._model.untried.owners(now)
+        return tuple(one for one in owners if one not in self._due and self._model.expected.keeps_all(one))
 
     def _more(self, owner: str, now: datetime) -> bool:
         expected = self._model.expected
-        return expected.unpromised(owner, now) > 0 and expected.like(owner) is not None
+        more = expected.unpromised(owner, now) > 0 or self._model.untried.short(owner, now)
+        return more and expected.like(owner) is not None
 
 
 def with_expected(

@@ -27,8 +27,8 @@ def promise_freed_places(model: ClusterModel, now: datetime, views: Iterable[Nod
         if view.claim is None or not places:
             continue
         decision = view.claim.annotations.get(DECISION, "")
-        waiting = (pod for pod in model.objects.pods.values() if model.waiting(pod.uid))
-        for pod in sorted(waiting, key=lambda p: (p.created_at, p.uid)):
+        waiting = [pod for pod in model.objects.pods.values() if model.waiting(pod.uid)]
+        for pod in sorted((*waiting, *model.untried.pods(now)), key=lambda p: (p.created_at, p.uid)):
             if places.take(pod.spec):
                 model.keep(Promise(like=pod, target=view.name, decision=decision))
         for owner, number in places.to_come():

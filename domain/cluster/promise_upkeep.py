@@ -90,7 +90,7 @@ class PromiseUpkeep:
         for uid in promised_pods(claim):
             self._restorable[uid] = claim.name
             pod = self._objects.pods.get(uid)
-            if pod is not None and pod.provisionable:
+            if pod is not None and (pod.provisionable or pod.untried):
                 self.restore(pod)
 
     def restore_none(self, claim: NodeClaim) -> None:

@@ -306,9 +306,17 @@ class Pod:
     @property
     def provisionable(self) -> bool:
         """Whether the scheduler has found no node for this pod, and a new one may help."""
+        return self.unschedulable_since is not None and self._without_node
+
+    @property
+    def untried(self) -> bool:
+        """Whether the scheduler is to look for a node for this pod, and has not said anything of it yet."""
+        return self.unschedulable_since is None and self._without_node and not self.spec.scheduling_gates
+
+    @property
+    def _without_node(self) -> bool:
         return (
             self.active
-            and self.unschedulable_since is not None
             and not self.node_name
             and not self.nominated_node
             and not self.daemon

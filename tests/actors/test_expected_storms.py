@@ -11,7 +11,7 @@ import pytest
 from tests.actors.cluster_rig import Knowing
 from tests.builders import START, claim_of, decided, node_of, pending_pod, planned_claim, resources, view
 from treenail.domain.cluster.cluster_facts import ClusterObject, Kind
-from treenail.domain.cluster.planning import SnapshotTaken
+from treenail.domain.cluster.planning import PlanDecided, SnapshotTaken
 from treenail.domain.cluster.workloads import Workload
 from treenail.domain.disruption.disruption import DisruptNodes
 from treenail.domain.model.claims import expected_pods, promised_pods
@@ -31,7 +31,7 @@ class Storm:
     def __init__(self, seed: int, *, limit: int) -> None:
         self.dice = random.Random(seed)
         self.limit = limit
-        self.version, self.made, self.decisions = 10, 0, 0
+        self.version, self.made, self.decisions, self.answered = 10, 0, 0, 0
         self.workloads = {
             owner: Workload(uid=owner, kind="ReplicaSet", name=owner, resource_version=1) for owner in OWNERS
         }
@@ -171,38 +171,42 @@ class Storm:
         self.stage.run(self.dice.choice((0.1, 1, 5, 12)))
 
     def decide(self) -> None:
-        """Close a batch where pods wait, and answer each snapshot: so many pods a claim, up to the limit."""
-        if not any(self.stage.model.waiting(uid) for uid in self.pods):
-            return
-        self.decisions += 1
-        name = f"d{self.decisions}"
-        before = len(self.stage.selector.of(SnapshotTaken))
-        self.stage.close_batch(name)
-        while len(taken := self.stage.selector.of(SnapshotTaken)) > before:
-            before += 1
-            snapshot = taken[-1].snapshot
-            # Not those that wait first: whoever expects pods has to see to that.
-            uids = sorted((pod.uid for pod in snapshot.pods), key=lambda _: self.dice.random())
-            free = {
-                node.name: node.free["cpu"] // 1000
-                for node in snapshot.existing_nodes
-                if node.open and node.free["cpu"] >= 1000
-            }
-            nominations: dict[str, str] = {}
-            for target, number in free.items():
-                nominations.update((uids.pop(0), target) for _ in range(min(number, len(uids))))
-            left = self.limit - len(self.claims)
-            parts = [uids[at : at + PER_NODE] for at in range(0, len(uids), PER_NODE)]
-            plan = decided(
-                snapshot, *(planned_claim(*part) for part in parts[:left]), nominations=nominations, name=name
-            )
-            refused = tuple(uid for part in parts[left:] for uid in part)
-            if refused:
-                group = RefusedClass(pods=refused, refusals=(REACHED,))
-                plan = replace(plan, plan=replace(plan.plan, refused=(group,)))
-            self.stage.tell(plan)
+        """Close a batch where pods wait, and answer each snapshot."""
+        if any(self.stage.model.waiting(uid) for uid in self.pods):
+            self.decisions += 1
+            self.stage.close_batch(f"d{self.decisions}")
+        while len(taken := self.stage.selector.of(SnapshotTaken)) > self.answered:
+            self.stage.tell(self.plan(taken[self.answered]))
+            self.answered += 1
             self.write()
             self.obey()
+
+    def plan(self, taken: SnapshotTaken) -> PlanDecided:
+        """Return a plan of so many pods a claim, up to the limit, after what is free is filled."""
+        snapshot = taken.snapshot
+        # Not those that wait first: whoever expects pods has to see to that.
+        uids = sorted((pod.uid for pod in snapshot.pods), key=lambda _: self.dice.random())
+        free = {
+            node.name: node.free["cpu"] // 1000
+            for node in snapshot.existing_nodes
+            if node.open and node.free["cpu"] >= 1000
+        }
+        nominations: dict[str, str] = {}
+        for target, number in free.items():
+            nominations.update((uids.pop(0), target) for _ in range(min(number, len(uids))))
+        left = self.limit - len(self.claims)
+        parts = [uids[at : at + PER_NODE] for at in range(0, len(uids), PER_NODE)]
+        plan = decided(
+            snapshot,
+            *(planned_claim(*part) for part in parts[:left]),
+            nominations=nominations,
+            name=taken.decision.id,
+        )
+        refused = tuple(uid for part in parts[left:] for uid in part)
+        if refused:
+            group = RefusedClass(pods=refused, refusals=(REACHED,))
+            plan = replace(plan, plan=replace(plan.plan, refused=(group,)))
+        return plan
 
     def write(self) -> None:
         for committed in self.stage.committed():
@@ -218,6 +222,7 @@ class Storm:
         things += [*nodes, *self.pods.values()]
         seconds = (self.stage.now() - Knowing().now()).total_seconds()
         self.stage = Knowing(*things, limits=resources(cpu=self.limit * PER_NODE), seconds=seconds)
+        self.answered = 0
 
     def check(self) -> None:
         model = self.stage.model

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from itertools import count
+from itertools import count, islice
 from typing import Final, TypeAlias
 
 from treenail.adapters.fake.cluster import pods
@@ -25,6 +25,8 @@ from treenail.domain.model.pods import Pod, PodSpec
 
 _NAME: Final = "default-scheduler"
 _MOST_IDLE_PROFILES: Final = 1_000
+# A scheduler that takes its time does so much of its work at once.
+_PASS_SECONDS: Final = 0.1
 
 # Of the objects that are a pod's spec and labels, and its namespace.
 _Identity: TypeAlias = tuple[int, int, str]
@@ -161,8 +163,10 @@ class Scheduler:
             self._plane.later(draw(self._dice, self._plane.settings.schedule), self._schedule)
 
     def _schedule(self) -> None:
-        """Bind all that fits; refuse the rest."""
+        """Bind all that fits; refuse the rest. Where that is more than it can do at once, go on later."""
         self._due = False
+        pace = self._plane.settings.pods_scheduled
+        left = max(1, round(pace * _PASS_SECONDS)) if pace is not None else len(self._profile_of)
         known = (*self._profiles.values(), *self._singles.values())
         profiles = [profile for profile in known if profile.waiting]
         queue = [
@@ -170,7 +174,7 @@ class Scheduler:
             for number, profile in enumerate(profiles)
         ]
         heapq.heapify(queue)
-        while queue:
+        while queue and left > 0:
             priority, _, number = heapq.heappop(queue)
             profile = profiles[number]
             if not profile.waiting:
@@ -178,11 +182,15 @@ class Scheduler:
             account = profile.best()
             if account is None:
                 self._preemption.make_room(profile)
-                self._refuse(profile)
+                left -= self._refuse(profile, left)
                 continue
             self._bind(next(iter(profile.waiting)), account.name)
+            left -= 1
             if profile.waiting:
                 heapq.heappush(queue, (priority, next(iter(profile.waiting.values())), number))
+        if pace is not None and left <= 0 and not self._due:
+            self._due = True
+            self._plane.later(_PASS_SECONDS, self._schedule)
 
     def _bind(self, uid: str, node: str) -> None:
         pod = self._plane.store.by_uid(uid)
@@ -192,18 +200,20 @@ class Scheduler:
                 self._storage.provide(pod, there)
             pods.bind(self._plane.store, pod, node)
 
-    def _refuse(self, profile: Profile) -> None:
-        """Mark those pods of a profile unschedulable that are not so marked yet."""
+    def _refuse(self, profile: Profile, most: int) -> int:
+        """Mark those pods of a profile unschedulable that are not so marked yet; return of how many."""
         if not profile.fresh:
-            return
+            return 0
         why = profile.refusal()
-        fresh, profile.fresh = profile.fresh, {}
+        fresh = tuple(islice(profile.fresh, most))
         for uid in fresh:
+            del profile.fresh[uid]
             pod = self._plane.store.by_uid(uid)
             if isinstance(pod, Pod):
                 self._plane.warn(pod, "FailedScheduling", why)
                 if pod.unschedulable_since is None:
                     self._plane.store.put(replace(pod, unschedulable_since=self._plane.store.now()))
+        return len(fresh)
 
 
 def _wants_a_node(pod: Pod) -> bool:

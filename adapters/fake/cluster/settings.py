@@ -25,6 +25,8 @@ class ClusterSettings:
     `slow_stops` is the share of pods that take anything up to their whole grace period to stop.
     `pod_writes` is how many pods of ReplicaSets, StatefulSets and Jobs the controller manager makes in a
     second, in batches of 1, 2, 4...; as many as are wanted at once where it is None.
+    `pods_scheduled` is how many pods the scheduler binds, or finds no node for, in a second; all that wait at
+    once where it is None.
     `tells_workloads`: watches may tell of workloads. `tells_buffers`: they tell of capacity buffers, and of
     what these refer to.
     `device_plugins`: nodes have the extended resources that NodeOverlays say.
@@ -47,6 +49,7 @@ class ClusterSettings:
     slow_stops: float = 0.0
     fill_nodes: bool = False
     pod_writes: float | None = None
+    pods_scheduled: float | None = None
     tells_workloads: bool = True
     device_plugins: bool = True
     tells_buffers: bool = False
