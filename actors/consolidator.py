@@ -15,10 +15,12 @@ from treenail.domain.cluster.consolidating import (
     ConsolidationPostponed,
     ConsolidationWanted,
     MoveWithdrawn,
+    NodesGoLater,
 )
 from treenail.domain.cluster.planning import Consolidation
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
 from treenail.domain.disruption.disruption import DisruptionProposed, DisruptionRefused, decision_labels
+from treenail.domain.disruption.going_later import GoingLater
 from treenail.domain.disruption.move_proposals import ProposedMoves, proposal_of
 from treenail.domain.explain.consolidation_events import (
     About,
@@ -78,13 +80,17 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
         runtime: Runtime,
         *,
         cluster: Ref[ConsolidationWanted | DisruptionProposed],
+        soft_tainter: Ref[NodesGoLater],
         writer: ClusterWriter,
         rules: ConsolidationRules,
     ) -> None:
         super().__init__(runtime)
         self._cluster = cluster
+        self._soft_tainter = soft_tainter
         self._writer = writer
         self._acting = rules.acting
+        self._going_later = GoingLater()
+        self._told_later: tuple[str, ...] = ()
         self._proposed = ProposedMoves(runtime.dice.uniform)
         self._told = ToldLately(runtime.timers.monotonic, seconds=_TOLD_SECONDS)
         self._cancelled = 0
@@ -119,8 +125,16 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
     def _look_after(self, seconds: float) -> None:
         self.later("look", _Look(), seconds=seconds)
 
+    def _tell_going_later(self) -> None:
+        """Have those nodes used last that go later: before the first pods are evicted that could go there."""
+        names = self._going_later.names(self._timers.now())
+        if names != self._told_later:
+            self._told_later = names
+            self._soft_tainter.tell(NodesGoLater(names=names))
+
     def _ask(self) -> None:
         self._look_after(_ANSWERED_SECONDS)
+        self._tell_going_later()
         state, until = self._fruitless or (None, self._timers.now())
         fruitless = state if self._timers.now() < until else None
         urgent_only = self._cancelled >= _MOST_CANCELLED
@@ -141,8 +155,11 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
             self._telemetry.count(metrics.CONSOLIDATION_TIMEOUTS.name, consolidation_type="multi")
         self._publish(unconsolidatable(found.plan.staying, found.consolidation.about))
         self._count_unworthy(found.plan)
-        proposed = self._propose(found, found.plan)
         now = self._timers.now()
+        if self._acting:
+            self._going_later.planned(found.consolidation.candidates, found.plan, now)
+            self._tell_going_later()
+        proposed = self._propose(found, found.plan)
         if not proposed:
             due = self._proposed.next_due(now) if found.plan.moves and self._acting else None
             until = now + self._pause_of(found.consolidation.state, found.plan)

@@ -37,6 +37,7 @@ from treenail.actors.runtime.base import DomainActor, ForwardRef, NullRef, Runti
 from treenail.actors.runtime.measured_cloud import MeasuredCloud
 from treenail.actors.runtime.ports import Ports
 from treenail.actors.runtime.standby import Standby, Topic, of_batcher, of_disruptor, of_nodes, of_sizer
+from treenail.actors.soft_tainter import SoftTainter, SoftTainterInbox
 from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import ReporterInbox, StatusReporter
 from treenail.actors.termination_actor.drain_calls import DrainCalls
@@ -144,6 +145,7 @@ class System:
         self.event_publisher: ForwardRef[EventPublisherInbox] = ForwardRef()
         self.reporter: ForwardRef[ReporterInbox] = ForwardRef()
         self.consolidator: ForwardRef[ConsolidatorInbox] = ForwardRef()
+        self.soft_tainter: ForwardRef[SoftTainterInbox] = ForwardRef()
         self.listener: ForwardRef[ListenerInbox] = ForwardRef()
         self.sizer: ForwardRef[SizerInbox] = ForwardRef()
         self._wire_planning()
@@ -242,6 +244,7 @@ class System:
             zonal_shift_poller=self._zonal_shift_poller(),
             consolidator=self.consolidator,
             sizer=self.sizer,
+            soft_tainter=self.soft_tainter,
         )
         self.cluster.leads_to(
             self._hosted(
@@ -326,7 +329,13 @@ class System:
             return _NOBODY
         return self._provisioner(
             "consolidator",
-            lambda: self._hosted(Consolidator, cluster=self.cluster, writer=self._ports.writer, rules=rules),
+            lambda: self._hosted(
+                Consolidator,
+                cluster=self.cluster,
+                soft_tainter=self.soft_tainter,
+                writer=self._ports.writer,
+                rules=rules,
+            ),
             lambda _: None,
         )
 
@@ -373,6 +382,7 @@ class System:
                 cloud=ports.cloud,
             )
         )
+        self.soft_tainter.leads_to(self._hosted(SoftTainter, writer=ports.writer))
         calls = DrainCalls(reader=ports.reader, writer=ports.writer, cloud=ports.cloud)
         self.termination.leads_to(
             self._hosted(

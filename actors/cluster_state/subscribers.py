@@ -70,6 +70,7 @@ class Subscribers:
     listener: Ref[NoticeSettled]
     recorder: Ref[PodsMoved]
     sizer: Ref[PoolsSeen | NodeChanged | NodeFailed] = field(default_factory=NullRef)
+    soft_tainter: Ref[NodeChanged] = field(default_factory=NullRef)
     buffer_reporter: Ref[BuffersSeen]
     trial: Ref[PoolsSeen] | None = None
     zonal_shift_poller: Ref[PoolsSeen] | None = None
@@ -92,5 +93,6 @@ class Subscribers:
             self.pool_usage_reporter,
             self.event_publisher,
             self.sizer,
+            self.soft_tainter,
             *((self.node_repairer,) if self.node_repairer is not None else ()),
         )

@@ -44,6 +44,13 @@ class ConsolidationPlanned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NodesGoLater:
+    """These nodes, by name, are all that consolidation is to take later than now, in order."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MoveWithdrawn:
     """These nodes, by name, stay after all: what was to take their pods will not, or costs too much.
 

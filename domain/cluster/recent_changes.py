@@ -130,5 +130,12 @@ def _seen_by_pods(node: Node | None) -> object:
     """Return what scheduling looks at in a node."""
     if node is None:
         return None
-    told = (node.provider_id, node.labels, node.taints, node.unschedulable, node.allocatable, node.ready)
+    told = (
+        node.provider_id,
+        node.labels,
+        node.lasting_taints,
+        node.unschedulable,
+        node.allocatable,
+        node.ready,
+    )
     return (*told, node.annotations, node.deleting_since is not None)

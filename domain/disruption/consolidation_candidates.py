@@ -20,6 +20,7 @@ from treenail.domain.model.cordons import marked
 from treenail.domain.model.durations import format_duration
 from treenail.domain.model.node_pools import ConsolidationPolicy, NodePool
 from treenail.domain.model.nodes import NodeClaim, NodeView
+from treenail.domain.model.taints import GOES_LATER
 from treenail.domain.packing.consolidation.consolidation_plan import StayingNode
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode
 
@@ -168,4 +169,5 @@ def _candidate(
         # One past its expiry is held by something: nobody knows when it goes.
         remaining=None if ends is None or ends <= now else ends - now,
         patient=at is not None and now - at < _PATIENCE,
+        goes_later=view.node is not None and GOES_LATER in view.node.taints,
     )

@@ -133,7 +133,7 @@ def consolidation_pass(
         about={view.name: of_view(view) for view in model.objects.views()},
         state=(
             model.recent.stamp,
-            tuple((one.name, one.least_saving, one.replaced) for one in scope.candidates),
+            tuple((one.name, one.least_saving, one.replaced, one.goes_later) for one in scope.candidates),
             scope.not_receiving,
             tuple((name, terms[name].allowed) for name in sorted(terms)),
         ),

@@ -14,7 +14,7 @@ from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.pods import Owner
 from treenail.domain.model.requirements import ANYTHING, Requirements
 from treenail.domain.model.resources import NOTHING, Resources
-from treenail.domain.model.taints import DISRUPTED, Taint, is_ephemeral
+from treenail.domain.model.taints import DISRUPTED, GOES_LATER, Taint, is_ephemeral
 
 
 class Status(StrEnum):
@@ -185,6 +185,13 @@ class Node:
     def ready(self) -> bool:
         return holds(self.conditions, READY)
 
+    @property
+    def lasting_taints(self) -> tuple[Taint, ...]:
+        """The taints less ours that only asks the scheduler to use the node last: it keeps no pod off."""
+        return (
+            self.taints if GOES_LATER not in self.taints else tuple(t for t in self.taints if t != GOES_LATER)
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeView:
@@ -261,9 +268,12 @@ class NodeView:
 
     @property
     def taints(self) -> tuple[Taint, ...]:
-        """The taints there will be once the node is ready: startup and ephemeral ones are left out."""
+        """The taints there will be once the node is ready: startup and ephemeral ones are left out.
+
+        So is the one that is only for the scheduler: we know ourselves which nodes go later.
+        """
         if self.node is not None and (self.claim is None or self.claim.registered):
-            there = self.node.taints
+            there = self.node.lasting_taints
         else:
             there = self.claim.taints if self.claim is not None else ()
         if self.claim is None or self.initialized:

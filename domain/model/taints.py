@@ -85,6 +85,8 @@ UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 # What the control plane makes of a cordon.
 UNSCHEDULABLE: Final = Taint("node.kubernetes.io/unschedulable", Effect.NO_SCHEDULE)
 DISRUPTED: Final = Taint("karpenter.sh/disrupted", Effect.NO_SCHEDULE)
+# Asks the scheduler to use a node last, as consolidation is to take it later.
+GOES_LATER: Final = Taint("treenail.sh/goes-later", Effect.PREFER_NO_SCHEDULE)
 UNREGISTERED: Final = Taint("karpenter.sh/unregistered", Effect.NO_EXECUTE)
 NOT_READY: Final = Taint("node.kubernetes.io/not-ready", Effect.NO_SCHEDULE)
 

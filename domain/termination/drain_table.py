@@ -198,12 +198,19 @@ def _await_places(facts: Facts) -> datetime | Abandon | None:
 
 
 def _empty_at_first(facts: Facts) -> MoveOut | Abandon | datetime | None:
-    """Evict the pods while there is a way back: for one that loses its place then, nothing need be bought."""
+    """Evict the pods while there is a way back: for one that loses its place then, nothing need be bought.
+
+    Not before pods bound meanwhile have shown up: by then, too, the other nodes that go now or later bear
+    their taints, and the scheduler does not send these pods there.
+    """
     if not facts.leaving.emptied_first or not facts.may_reopen:
         return None
+    settling = _settle(facts)
+    if settling is not None:
+        return settling
     moving = [pod for pod in facts.waiting if not pod.daemon]
     if not any(pod.active for pod in moving):
-        return _settle(facts)
+        return None
     late = facts.now >= facts.leaving.began_at + _EMPTIED_WITHIN
     return _open(facts, _NOT_EVICTED) if late else move_out(moving, facts.leaving, facts.now)
 

@@ -15,6 +15,7 @@ from treenail.domain.cluster.consolidating import (
     ConsolidationPlanned,
     ConsolidationPostponed,
     ConsolidationWanted,
+    NodesGoLater,
 )
 from treenail.domain.cluster.planning import Consolidation, Snapshot
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules
@@ -46,12 +47,14 @@ class Consolidating(Stage):
 
     def __init__(self, *, acting: bool = True) -> None:
         super().__init__()
-        self.cluster, self.api = Probe(), Api(self.world)
+        self.cluster, self.soft_tainter, self.api = Probe(), Probe(), Api(self.world)
         self.times: list[float] = []
         self.terms: dict[str, PoolTerms] = {}
         rules = ConsolidationRules(acting=acting)
         self.actor: Any = self.host(
-            lambda runtime: Consolidator(runtime, cluster=self, writer=self.api, rules=rules)
+            lambda runtime: Consolidator(
+                runtime, cluster=self, soft_tainter=self.soft_tainter, writer=self.api, rules=rules
+            )
         )
 
     def tell(self, message: object) -> None:
@@ -77,9 +80,10 @@ class Consolidating(Stage):
         *moves: Move,
         state: object = "s1",
         staying: tuple[StayingNode, ...] = (),
+        later: tuple[str, ...] = (),
         cut_short: bool = False,
     ) -> None:
-        self._answer(ConsolidationPlan(moves=moves, staying=staying, cut_short=cut_short), state)
+        self._answer(ConsolidationPlan(moves=moves, staying=staying, later=later, cut_short=cut_short), state)
 
     def give_up(self) -> None:
         self._answer(None, "s1")
@@ -120,6 +124,10 @@ class Consolidating(Stage):
         before = self.seconds
         self.asked()
         return self.times[-1] - before
+
+    def used_last(self) -> list[tuple[str, ...]]:
+        """Return the nodes that go later, as they were named each time."""
+        return [one.names for one in self.soft_tainter.of(NodesGoLater)]
 
     def proposed(self) -> list[tuple[str, ...]]:
         return [one.candidates for one in self.cluster.of(DisruptionProposed)]

@@ -33,6 +33,7 @@ from treenail.actors.pool_sizer import PoolSizer
 from treenail.actors.pool_usage_reporter import PoolUsageReporter
 from treenail.actors.provisioning_trial import ProvisioningTrial
 from treenail.actors.runtime.base import DomainActor
+from treenail.actors.soft_tainter import SoftTainter
 from treenail.actors.status_poller import StatusPoller
 from treenail.actors.status_reporter import StatusReporter
 from treenail.actors.termination_actor.termination_actor import TerminationActor
@@ -62,6 +63,7 @@ ACTORS: tuple[type[DomainActor[Any]], ...] = (
     StatusPoller,
     ZonalShiftPoller,
     NodeRepairer,
+    SoftTainter,
     TerminationActor,
     Disruptor,
     Consolidator,
@@ -82,6 +84,7 @@ ROLES = {
     "node_repairer": "NodeRepairer",
     "pool_usage_reporter": "PoolUsageReporter",
     "sizer": "PoolSizer",
+    "soft_tainter": "SoftTainter",
     "event_publisher": "EventPublisher",
     "selector": "NodePoolSelector",
     "packer": "Packer",

@@ -311,6 +311,57 @@ def test_in_plan_mode_a_state_is_planned_once_in_five_minutes_whatever_was_found
 # --- what people are told
 
 
+def test_nodes_that_budgets_let_go_later_are_used_last_until_a_plan_keeps_them() -> None:
+    stage = Consolidating()
+    stage.asked()
+
+    stage.answer(FIRST, later=("c3",))
+    stage.asked()
+    stage.answer(state="s2")
+
+    assert stage.used_last() == [("c3",), ()]
+
+
+def test_nodes_are_named_as_going_later_before_the_moves_are_proposed_and_only_when_they_change() -> None:
+    stage = Consolidating()
+    stage.asked()
+    told: list[str] = []
+    stage.soft_tainter.tell = lambda message: told.append(type(message).__name__)  # type: ignore[method-assign]
+    stage.cluster.tell = lambda message: told.append(type(message).__name__)  # type: ignore[method-assign]
+
+    stage.answer(FIRST, later=("c3",))
+    stage.answer(FIRST, later=("c3",))
+
+    assert told.index("NodesGoLater") < told.index("DisruptionProposed")
+    assert told.count("NodesGoLater") == 1
+
+
+def test_while_no_pass_is_made_nodes_are_used_last_for_ten_minutes_at_most() -> None:
+    stage = Consolidating()
+    stage.asked()
+    stage.answer(FIRST, later=("c3",))
+
+    for _ in range(59):
+        stage.asked()
+        stage.postpone(looked_at("s2"))
+    kept = stage.used_last()
+    for _ in range(3):
+        stage.asked()
+        stage.postpone(looked_at("s2"))
+
+    assert kept == [("c3",)]
+    assert stage.used_last() == [("c3",), ()]
+
+
+def test_in_plan_mode_no_node_is_used_last() -> None:
+    stage = Consolidating(acting=False)
+    stage.asked()
+
+    stage.answer(FIRST, later=("c3",))
+
+    assert stage.used_last() == []
+
+
 def test_people_are_told_of_the_moves_that_are_found_and_why_one_is_refused() -> None:
     stage = Consolidating()
     stage.asked()

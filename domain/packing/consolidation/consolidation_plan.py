@@ -62,11 +62,13 @@ class ConsolidationPlan:
     """Moves in the order they should be made: each holds once those are made that it comes `after`.
 
     `cost` is what all existing nodes of known price cost now, and `cost_after` once all moves are made, $/h.
+    `later` are nodes, by name, of moves that were found as well and that budgets do not allow yet, in order.
     `cut_short` says that the search ended before all candidates were looked at.
     """
 
     moves: tuple[Move, ...] = ()
     staying: tuple[StayingNode, ...] = ()
+    later: tuple[str, ...] = ()
     cost: float = 0.0
     cost_after: float = 0.0
     cut_short: bool = False

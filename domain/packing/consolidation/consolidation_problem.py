@@ -21,7 +21,8 @@ class CandidateNode:
     will live at most, None for no limit, or for longer than counts. `least_saving` ($/h) is what a
     replacement must save beyond any saving, because the node is itself a recent replacement, and `replaced`
     what it came in place of, which it is not replaced by. One that is `patient` rather waits until other
-    nodes may receive its pods than has nodes bought for them.
+    nodes may receive its pods than has nodes bought for them. One that `goes_later` is known from an earlier
+    plan to go, and is tried first: pods are on the nodes that were to stay by now.
     """
 
     name: str
@@ -37,6 +38,7 @@ class CandidateNode:
     least_saving: float = 0.0
     replaced: tuple[Shape, ...] = ()
     patient: bool = False
+    goes_later: bool = False
 
     @property
     def cost(self) -> float:

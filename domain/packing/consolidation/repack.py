@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import Final
 
 from treenail.domain.model.blockers import Block, Blocker
@@ -89,8 +88,7 @@ class _Repack:
         # Those with all preferences kept, and those in which some had their price.
         self._at_first = VainTrials(self._cluster)
         self._in_vain = VainTrials(self._cluster)
-        tried = sorted(in_order, key=attrgetter("cost"), reverse=True) if way.dearest_first else in_order
-        self._open = {one.name: one for one in tried}
+        self._open = {one.name: one for one in way.order(in_order)}
         self._why: dict[str, Blocker] = {}
         self._moves: list[Move] = []
         self._ties: list[TopologyTies] = []
@@ -370,6 +368,7 @@ class _Repack:
         return ConsolidationPlan(
             moves=tuple(moves),
             staying=staying,
+            later=tuple(name for move in self._moves for name in move.removed if name not in gone),
             cost=cost,
             cost_after=cost - sum(move.saves for move in moves),
             cut_short=self._cut_short,

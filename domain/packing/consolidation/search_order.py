@@ -21,6 +21,12 @@ class Way:
     dearest_first: bool
     together_first: bool
 
+    def order(self, most_saved: Sequence[CandidateNode]) -> Sequence[CandidateNode]:
+        """Return the candidates as they are tried; they come with those first that save most."""
+        if not self.dearest_first:
+            return most_saved
+        return sorted(most_saved, key=lambda one: (not one.goes_later, -one.cost))
+
 
 # Of plans that earn the same the earliest is taken: its moves are the smallest.
 WAYS: Final = tuple(
@@ -39,9 +45,13 @@ def other_ways(problem: ConsolidationProblem) -> Sequence[Way]:
     return WAYS[1:] if several and not returning and not waiting else ()
 
 
-def most_saved_first(one: CandidateNode) -> tuple[float, float, str]:
-    """Return where a candidate comes: what it saves for each unit of disruption, the most first."""
-    return (-one.cost / one.disruption, one.disruption, one.name)
+def most_saved_first(one: CandidateNode) -> tuple[bool, float, float, str]:
+    """Return where a candidate comes: what it saves for each unit of disruption, the most first.
+
+    Before all others come those that an earlier plan was to take later: with another choice of nodes each
+    time, pods would move to nodes that go as well.
+    """
+    return (not one.goes_later, -one.cost / one.disruption, one.disruption, one.name)
 
 
 def kept_first(problem: ConsolidationProblem, in_order: Sequence[CandidateNode]) -> Problem:

@@ -10,7 +10,7 @@ from treenail.domain.cluster.promises import Promise
 from treenail.domain.cluster.recent_changes import PodMoved, RecentChanges
 from treenail.domain.model.nodes import READY, Condition, Status
 from treenail.domain.model.pods import Pod
-from treenail.domain.model.taints import Effect, Taint
+from treenail.domain.model.taints import GOES_LATER, Effect, Taint
 
 MOST = 20_000
 POD = bound_pod("p1", "n1")
@@ -135,6 +135,15 @@ def test_a_node_that_takes_other_pods_than_before_has_changed(news: dict[str, An
     assert changes.nodes_since(3)
     assert not changes.nodes_since(4)
     assert changes.stamp == 1
+
+
+def test_a_taint_by_which_only_the_scheduler_uses_a_node_last_changes_no_plan() -> None:
+    changes = RecentChanges()
+
+    changes.node(1, NODE, replace(NODE, taints=(GOES_LATER,)))
+
+    assert not changes.nodes_since(0)
+    assert changes.stamp == 0
 
 
 def test_a_node_that_comes_or_leaves_is_a_change() -> None:

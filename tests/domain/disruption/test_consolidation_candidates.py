@@ -28,7 +28,7 @@ from treenail.domain.model import labels
 from treenail.domain.model.node_pools import ConsolidationPolicy
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pods import LabelSelector, Owner, Pod
-from treenail.domain.model.taints import DISRUPTED, Toleration, TolerationOperator
+from treenail.domain.model.taints import DISRUPTED, GOES_LATER, Toleration, TolerationOperator
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode
 
 FREE = {labels.POD_DELETION_COST: str(-(2**27))}
@@ -89,6 +89,15 @@ def test_a_node_waits_no_longer_than_ten_minutes_for_others_to_receive_its_pods(
 
     assert before.patient
     assert not later.patient
+
+
+def test_a_node_that_an_earlier_plan_was_to_take_later_says_so_by_its_taint() -> None:
+    tainted = replace(its_node(), taints=(GOES_LATER,))
+    (plain,) = found(pool(), its_claim(), its_node(), its_pod(), now=at(3600)).candidates
+    (named,) = found(pool(), its_claim(), tainted, its_pod(), now=at(3600)).candidates
+
+    assert not plain.goes_later
+    assert named == replace(plain, goes_later=True)
 
 
 STAYING: Mapping[str, tuple[tuple[ClusterObject, ...], str, str]] = {

@@ -277,6 +277,26 @@ def test_what_budgets_let_go_first_is_part_of_the_whole_plan() -> None:
     assert not {name for move in first.moves for name in move.nominations.values()} & set(removed(whole))
 
 
+def test_a_plan_names_the_nodes_that_go_when_budgets_allow_more() -> None:
+    nodes = tuple(node(f"n{i}", "m5.2xlarge", *pods(f"p{i}", 1 + i % 3)) for i in range(12))
+    cluster = Cluster(nodes=nodes, offers=(ON_DEMAND,))
+
+    whole = repack(cluster.problem(whole=True))
+    first = repack(cluster.problem(terms=PoolTerms(allowed=3)))
+
+    assert whole.later == ()
+    assert list(first.later) == removed(whole)[3:]
+
+
+def test_nodes_that_an_earlier_plan_was_to_take_later_go_before_others() -> None:
+    alike = tuple(node(f"n{i}", "m5.2xlarge", *pods(f"p{i}", 3)) for i in range(4))
+    problem = Cluster(nodes=alike, offers=()).problem()
+    named = tuple(replace(one, goes_later=one.name in ("n2", "n3")) for one in problem.candidates)
+
+    assert removed(repack(problem)) == ["n0", "n1"]
+    assert removed(repack(replace(problem, candidates=named))) == ["n2", "n3"]
+
+
 def test_a_move_comes_after_those_whose_pods_its_own_are_placed_by() -> None:
     spread = TopologySpread(labels.ZONE, 1, hard=True, selector=LabelSelector((("app", "x"),)))
     some = [
