@@ -71,20 +71,15 @@ class Inventory:
         self._provider_of_instance: dict[str, str] = {}
         # All views in order, until a claim or a node changes: many look at all of them at one revision.
         self._views: tuple[NodeView, ...] | None = None
+        self._stores = self._by_kind()
         # Nodes to which pods came, or that they left, since somebody asked.
         self._moved: dict[str, None] = {}
         # The uids of claims that are gone, the latest of them: an answer to a write may come after the end.
         self._ended: deque[str] = deque(maxlen=_MOST_ENDED)
 
-    # --- changing it
-
-    def known(self, thing: ClusterObject) -> ClusterObject | None:
-        """Return the object that is kept under the name of `thing`, as it was last seen."""
-        return self.store(kind_of(thing)).get(key_of(thing))
-
-    def store(self, kind: Kind) -> Mapping[str, ClusterObject]:
-        """Return the objects of a kind, by what `key_of` gives."""
-        stores: dict[Kind, Mapping[str, ClusterObject]] = {
+    def _by_kind(self) -> Mapping[Kind, Mapping[str, ClusterObject]]:
+        """Return where objects of each kind are kept: the same mappings for life."""
+        return {
             Kind.POD: self.pods,
             Kind.NODE: self.nodes,
             Kind.NODE_CLAIM: self.claims,
@@ -104,7 +99,16 @@ class Inventory:
             Kind.POD_TEMPLATE: self.pod_templates,
             Kind.RESOURCE_CLAIM: self.storage.resource_claims,
         }
-        return stores[kind]
+
+    # --- changing it
+
+    def known(self, thing: ClusterObject) -> ClusterObject | None:
+        """Return the object that is kept under the name of `thing`, as it was last seen."""
+        return self.store(kind_of(thing)).get(key_of(thing))
+
+    def store(self, kind: Kind) -> Mapping[str, ClusterObject]:
+        """Return the objects of a kind, by what `key_of` gives."""
+        return self._stores[kind]
 
     def put_by_name(self, thing: CapacityBuffer | StoredPodTemplate) -> None:
         """Keep the present state of an object that nothing else hangs on."""
