@@ -28,6 +28,13 @@ _UNUSED: Final = (
     "numpy/**/*.pxd",
     # What rich colours sources by; this one is for tracebacks.
     "pygments/lexers/[!_]*.py",
+    "pygments/lexers/_*_builtins.py",
+    # What compiles bindings to C; those of cryptography are compiled, and load `_cffi_backend` alone.
+    "cffi",
+    "pycparser",
+    # What boto3 makes its resources of; here are only clients.
+    "boto3/data",
+    "boto3/examples",
 )
 _KEPT: Final = frozenset({"python.py"})
 # The services that are called; boto3 looks for credentials by the last four.
