@@ -20,6 +20,7 @@ from treenail.adapters.api.workloads import (
 )
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.model.capacity_buffers import CapacityBuffer
+from treenail.domain.model.devices import DeviceClass, ResourceClaimTemplate, ResourceSlice
 from treenail.domain.model.limit_ranges import LimitRange
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
@@ -56,6 +57,9 @@ class Decoded:
     volume_claims: tuple[PersistentVolumeClaim, ...] = ()
     csi_nodes: tuple[CSINode, ...] = ()
     resource_claims: tuple[ResourceClaim, ...] = ()
+    device_classes: tuple[DeviceClass, ...] = ()
+    resource_claim_templates: tuple[ResourceClaimTemplate, ...] = ()
+    resource_slices: tuple[ResourceSlice, ...] = ()
     node_classes: tuple[NodeClass, ...] = ()
     node_overlays: tuple[NodeOverlay, ...] = ()
     node_pools: tuple[NodePool, ...] = ()
@@ -104,6 +108,9 @@ _FIELDS: Final[Mapping[type[ApiObject], str]] = {
     PersistentVolume: "volumes",
     PersistentVolumeClaim: "volume_claims",
     CSINode: "csi_nodes",
+    DeviceClass: "device_classes",
+    ResourceClaimTemplate: "resource_claim_templates",
+    ResourceSlice: "resource_slices",
     ResourceClaim: "resource_claims",
     NodeClass: "node_classes",
     NodeOverlay: "node_overlays",

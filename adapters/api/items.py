@@ -22,6 +22,7 @@ _NAMESPACED: Final = (
     Kind.CAPACITY_BUFFER,
     Kind.POD_TEMPLATE,
     Kind.RESOURCE_CLAIM,
+    Kind.RESOURCE_CLAIM_TEMPLATE,
 )
 
 

@@ -30,6 +30,14 @@ from treenail.adapters.api.core.apps import (
 )
 from treenail.adapters.api.core.batch import CronJobModel, JobModel, cron_job, job
 from treenail.adapters.api.core.config_maps import ConfigMapModel, config_map
+from treenail.adapters.api.core.devices import (
+    DeviceClassModel,
+    ResourceClaimTemplateModel,
+    ResourceSliceModel,
+    device_class,
+    resource_claim_template,
+    resource_slice,
+)
 from treenail.adapters.api.core.nodes import NamespaceModel, NodeModel, namespace, node
 from treenail.adapters.api.core.pod_templates import StoredPodTemplateModel, stored_pod_template
 from treenail.adapters.api.core.pods import PodModel, pod
@@ -144,6 +152,15 @@ _ALL: Final[tuple[ApiKind[Any], ...]] = (
     ApiKind("policy/v1", "PodDisruptionBudget", PodDisruptionBudgetModel, disruption_budget, namespaced=True),
     ApiKind("scheduling.k8s.io/v1", "PriorityClass", PriorityClassModel, priority_class),
     ApiKind("resource.k8s.io/v1", "ResourceClaim", ResourceClaimModel, resource_claim, namespaced=True),
+    ApiKind("resource.k8s.io/v1", "DeviceClass", DeviceClassModel, device_class),
+    ApiKind("resource.k8s.io/v1", "ResourceSlice", ResourceSliceModel, resource_slice),
+    ApiKind(
+        "resource.k8s.io/v1",
+        "ResourceClaimTemplate",
+        ResourceClaimTemplateModel,
+        resource_claim_template,
+        namespaced=True,
+    ),
     ApiKind("storage.k8s.io/v1", "StorageClass", StorageClassModel, storage_class),
     ApiKind("storage.k8s.io/v1", "CSINode", CSINodeModel, csi_node),
     ApiKind("treenail.sh/v1alpha1", "Account", AccountModel, account),
@@ -178,8 +195,6 @@ _PASSED_OVER: Final[Mapping[str, frozenset[str]]] = {
     "discovery.k8s.io": frozenset({"EndpointSlice"}),
     "events.k8s.io": frozenset({"Event"}),
     "networking.k8s.io": frozenset({"Ingress", "IngressClass", "NetworkPolicy"}),
-    # Without devices a claim says nothing about nodes here: nor does what devices are chosen by.
-    "resource.k8s.io": frozenset({"DeviceClass", "ResourceClaimTemplate", "ResourceSlice"}),
     "rbac.authorization.k8s.io": frozenset({"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}),
 }
 KINDS: Final[Mapping[tuple[str, str], ApiKind[Any]]] = {(k.api_version, k.name): k for k in _ALL}

@@ -43,6 +43,10 @@ KINDS: Final[tuple[_Kind, ...]] = (
     (("batch/v1",), "CronJob", "cronjobs", True),
     (("batch/v1",), "Job", "jobs", True),
     (("v1",), "PodTemplate", "podtemplates", True),
+    (("resource.k8s.io/v1",), "DeviceClass", "deviceclasses", False),
+    (("resource.k8s.io/v1",), "ResourceClaimTemplate", "resourceclaimtemplates", True),
+    (("resource.k8s.io/v1",), "ResourceSlice", "resourceslices", False),
+    (("resource.k8s.io/v1",), "ResourceClaim", "resourceclaims", True),
 )
 
 

@@ -22,7 +22,7 @@ from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.kwok.generic_types import generic_types
 from treenail.adapters.solver.inline import InlineSolver
 from treenail.domain.cluster.cluster import ClusterModel
-from treenail.domain.cluster.cluster_facts import ClusterObject, Resynced
+from treenail.domain.cluster.cluster_facts import ClusterObject, DeviceObject, Resynced
 from treenail.domain.cluster.planning import Snapshot
 from treenail.domain.disruption.pool_sizes import size_of
 from treenail.domain.model.errors import NodeClassNotReadyError
@@ -218,7 +218,7 @@ class Simulation:
         self.plan = InlineSolver().solve(self._problem)
 
     def _snapshot(self, objects: tuple[ClusterObject, ...]) -> Snapshot:
-        claims = any(isinstance(thing, ResourceClaim) for thing in objects)
+        claims = any(isinstance(thing, ResourceClaim | DeviceObject) for thing in objects)
         model = ClusterModel(promise_lasts=timedelta(seconds=20), resource_claims=claims)
         model.learn(Resynced(revision=1, objects=objects), _NOW)
         snapshot = model.snapshot(_NOW)

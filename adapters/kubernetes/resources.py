@@ -70,11 +70,23 @@ CAPACITY_BUFFER: Final = Resource(
     "CapacityBuffer", "autoscaling.x-k8s.io/v1beta1", "capacitybuffers", namespaced=True
 )
 RESOURCE_CLAIM: Final = Resource("ResourceClaim", "resource.k8s.io/v1", "resourceclaims", namespaced=True)
+RESOURCE_CLAIM_TEMPLATE: Final = Resource(
+    "ResourceClaimTemplate", "resource.k8s.io/v1", "resourceclaimtemplates", namespaced=True
+)
+DEVICE_CLASS: Final = Resource("DeviceClass", "resource.k8s.io/v1", "deviceclasses")
+RESOURCE_SLICE: Final = Resource("ResourceSlice", "resource.k8s.io/v1", "resourceslices")
 
 # What makes pods, watched for how many it wants. Where we may not see it, nodes are made for pods alone.
 WORKLOADS: Final[tuple[Resource, ...]] = (REPLICA_SET, STATEFUL_SET, JOB)
 # Capacity buffers, and what they refer to beside the workloads.
 OF_BUFFERS: Final[tuple[Resource, ...]] = (POD_TEMPLATE, DEPLOYMENT, CAPACITY_BUFFER)
+# Claims on devices, and what is known of devices.
+OF_CLAIMS: Final[tuple[Resource, ...]] = (
+    DEVICE_CLASS,
+    RESOURCE_CLAIM_TEMPLATE,
+    RESOURCE_SLICE,
+    RESOURCE_CLAIM,
+)
 # What only some pods need to be known: where we may not see it, the others go on.
 DISPENSABLE: Final[tuple[Resource, ...]] = (
     NAMESPACE,
@@ -85,7 +97,7 @@ DISPENSABLE: Final[tuple[Resource, ...]] = (
     POD_DISRUPTION_BUDGET,
     *WORKLOADS,
     *OF_BUFFERS,
-    RESOURCE_CLAIM,
+    *OF_CLAIMS,
 )
 # What is watched, in the order in which a full list tells it: what others refer to comes first.
 WATCHED: Final[tuple[Resource, ...]] = (
@@ -95,7 +107,7 @@ WATCHED: Final[tuple[Resource, ...]] = (
     NODE_POOL,
     PROVISIONER,
     DAEMON_SET,
-    *(one for one in DISPENSABLE if one not in (*OF_BUFFERS, RESOURCE_CLAIM)),
+    *(one for one in DISPENSABLE if one not in (*OF_BUFFERS, *OF_CLAIMS)),
     NODE_CLAIM,
     MACHINE,
     NODE,
@@ -103,14 +115,19 @@ WATCHED: Final[tuple[Resource, ...]] = (
 )
 # What is watched besides, where the feature gate of its name is on, or that of what refers to it; resource
 # claims where a setting says so.
-GATED: Final[tuple[Resource, ...]] = (NODE_OVERLAY, RESOURCE_CLAIM, *OF_BUFFERS)
+GATED: Final[tuple[Resource, ...]] = (NODE_OVERLAY, *OF_CLAIMS, *OF_BUFFERS)
 
 
 def watched(*, workloads: bool = True, gates: Mapping[str, bool] | None = None) -> tuple[Resource, ...]:
     """Return what is watched: what makes pods only with `workloads`, what is gated where `gates` say so."""
     on = {kind for kind, gate in (gates or {}).items() if gate}
     buffers = CAPACITY_BUFFER.kind in on
-    gated = (one for one in GATED if one.kind in on or (buffers and one in OF_BUFFERS))
+    claims = RESOURCE_CLAIM.kind in on
+    gated = (
+        one
+        for one in GATED
+        if one.kind in on or (buffers and one in OF_BUFFERS) or (claims and one in OF_CLAIMS)
+    )
     # Buffers refer to what makes pods, but not to Jobs.
     passed_over = () if workloads else (JOB,) if buffers else WORKLOADS
     return (*gated, *(one for one in WATCHED if one not in passed_over))

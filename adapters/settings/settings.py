@@ -310,8 +310,8 @@ class Settings:
     ignore_dra_requests: bool = _variable(
         "true",
         values.boolean,
-        "`false` sends pods with resource claims to where the devices are that these have. Pods with other"
-        " claims are refused, whatever it says.",
+        "`false` sends pods with [resource claims](resource-claims.md) to where the devices are that these"
+        " have or can get, and buys nodes with GPUs for them. With `true` such pods are refused.",
     )
     feature_gates: Mapping[str, bool] = _variable(
         "",

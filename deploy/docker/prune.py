@@ -26,6 +26,9 @@ _UNUSED: Final = (
     "numpy/_core/*_tests.*.so",
     "numpy/_core/_simd.*.so",
     "numpy/**/*.pxd",
+    # What cel-python's dates bring: no selector of devices has any, and the zones are the system's.
+    "pendulum/locales/[!e_]*",
+    "tzdata/zoneinfo/*/*",
     # What rich colours sources by; this one is for tracebacks.
     "pygments/lexers/[!_]*.py",
     "pygments/lexers/_*_builtins.py",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.cluster.daemon_sizes import DaemonSizes
+from treenail.domain.cluster.device_counts import Counted, DeviceCount, Holder
 from treenail.domain.cluster.existing_nodes import ExistingNodeReader, Occupancy
 from treenail.domain.cluster.inventory import Inventory
 from treenail.domain.cluster.marked_nodes import MarkedNodes
@@ -121,6 +122,68 @@ class Capacity:
         """Return what the volumes of pods need, by the uid of the pod."""
         return self._volumes.needs(pods)
 
+    def count_devices(self, pods: Iterable[Pod], existing_nodes: tuple[ExistingNode, ...]) -> Counted:
+        """Return the needs of pods, with the devices they ask for, and nodes with those that are free.
+
+        What `pods` are promised themselves is free for them.
+        """
+        pods = tuple(pods)
+        claiming = tuple(pod for pod in pods if pod.spec.volumes or pod.spec.resource_claims)
+        needs = self._volumes.needs(claiming, counted=True)
+        asking = tuple(p for p in claiming if p.spec.resource_claims and not needs[p.uid].device_problem)
+        if not asking:
+            return Counted(needs=needs, existing_nodes=existing_nodes)
+        expected = {
+            view.name: view.claim.drivers
+            for view in self._objects.views()
+            if view.claim is not None and view.claim.drivers and not view.initialized
+        }
+        holders = tuple(self._holders(frozenset(pod.uid for pod in asking)))
+        return DeviceCount(self._objects.storage, existing_nodes, holders, expected).counted(asking, needs)
+
+    def crowded_out(self, name: str) -> tuple[str, ...]:
+        """Return the pods, by uid, that are promised devices on a view of which others have too many.
+
+        Pods that follow one of these to the devices of a shared claim are crowded out with it.
+        """
+        storage = self._objects.storage
+        promises = [promise for promise in self._promises.at_for_pods(name) if promise.spec.resource_claims]
+        asking = tuple(self._objects.pods.get(promise.pod, promise.like) for promise in promises)
+        node = self.existing_node(name) if asking and not storage.unclear_claims() else None
+        if node is None:
+            return ()
+        there = storage.devices.devices_of(node.labels.get(labels.NODE_NAME, ""))
+        if any(device.special for device in there.values()):
+            return ()  # what is not counted is no reason to give up a place
+        counted = self.count_devices(asking, (node,))
+        left, gone, lost = counted.existing_nodes[0].free, list[str](), set[str]()
+        clear = [(p.uid, needs) for p in asking if not (needs := counted.needs[p.uid]).device_problem]
+        for uid, needs in clear:
+            asked = Resources(needs.devices)
+            if asked.fits(left):
+                left = left.minus(asked)
+            else:
+                gone.append(uid)
+                lost.update(needs.leads)
+        return (*gone, *(uid for uid, needs in clear if uid not in gone and lost.intersection(needs.follows)))
+
+    def _holders(self, but: frozenset[str]) -> Iterator[Holder]:
+        """Yield the pods that have a place, of those with resource claims that may have no devices yet.
+
+        Left out are those `but`, by uid.
+        """
+        for promise in self._promises.all():
+            if promise.spec.resource_claims and promise.pod not in but:
+                pod = self._objects.pods.get(promise.pod, promise.like)
+                yield Holder(pod=pod, target=promise.target)
+        # A pod may be seen bound before its claim is seen to have devices.
+        storage = self._objects.storage
+        for key in sorted(k for k, claim in storage.resource_claims.items() if not claim.allocated):
+            for uid in storage.device_users(key):
+                user = self._objects.pods.get(uid)
+                if user is not None and user.bound:
+                    yield Holder(pod=user, target=self._objects.view_name(user.node_name))
+
     def sized_daemons(self) -> tuple[DaemonSet, ...]:
         """Return the DaemonSets, by uid, each as large as its pods are on new nodes."""
         if self._sized_daemons is None:
@@ -161,11 +224,12 @@ class Capacity:
         existing_nodes, pods = self._existing_nodes_and_pods(
             now, leaving, movable, beside_buffers=beside_buffers
         )
+        counted = self.count_devices(pods, existing_nodes)
         return Snapshot(
             revision=revision,
             taken_at=now,
             pods=pods,
-            existing_nodes=existing_nodes,
+            existing_nodes=counted.existing_nodes,
             pools=pools,
             node_classes=dict(self._objects.node_classes),
             daemons=self.sized_daemons(),
@@ -173,7 +237,8 @@ class Capacity:
             in_reservations=in_reservations(
                 c for c in self._objects.claims.values() if c.name not in self._marks.launch_failed
             ),
-            volumes=self._volumes.needs(pods),
+            volumes=counted.needs,
+            device_models=counted.models,
             namespaces={
                 name: self._objects.namespaces[name].labels for name in sorted(self._objects.namespaces)
             },

@@ -298,6 +298,11 @@ class ClusterModel:
             self._recorder.changes.retry_refused.add(Help.STORAGE)
         if affected.resource_claim:
             self._devices_changed(affected.resource_claim)
+        if affected.devices and self._devices_wanted():
+            self._recorder.changes.retry_refused.add(Help.DEVICES)
+        for node in affected.device_nodes:
+            self.objects.devices_changed()
+            self._recorder.node(node)
         if affected.node:
             self.capacity.forget_node(self.objects.view_name(affected.node))
         for uid in self.objects.storage.users(affected.claim):
@@ -313,6 +318,11 @@ class ClusterModel:
         """Let the pods hope that wait for a resource claim: no node has other room because of it."""
         if any(self.waiting(uid) for uid in self.objects.storage.device_users(claim)):
             self._recorder.changes.retry_refused.add(Help.DEVICES)
+
+    def _devices_wanted(self) -> bool:
+        """Return whether some pod with claims on devices waits."""
+        waiting = (self.objects.pods[uid] for uid in self.objects.provisionable)
+        return any(pod.spec.resource_claims for pod in waiting)
 
     # --- pods
 
@@ -365,6 +375,8 @@ class ClusterModel:
         if not pod.daemon and not pod.mirror:
             self._recorder.changes.bound.append(PodBound(pod=pod, view=view, promise=promise, news=news))
         moved = self._upkeep.check(name, promise)
+        if pod.spec.resource_claims:  # no such pod is planned before it is made: none has moved yet
+            moved = self._upkeep.withdraw(name, self.capacity.crowded_out(name), promise)
         if moved is not None:
             self.recent.promise(self.revision, moved)
 

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.capacity_buffers import CapacityBuffer
+from treenail.domain.model.devices import DeviceClass, ResourceClaimTemplate, ResourceSlice
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
@@ -45,6 +46,9 @@ class Kind(StrEnum):
     CAPACITY_BUFFER = "CapacityBuffer"
     POD_TEMPLATE = "PodTemplate"
     RESOURCE_CLAIM = "ResourceClaim"
+    DEVICE_CLASS = "DeviceClass"
+    RESOURCE_CLAIM_TEMPLATE = "ResourceClaimTemplate"
+    RESOURCE_SLICE = "ResourceSlice"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +64,10 @@ class DaemonSet:
     spec: PodSpec
 
 
-StorageObject: TypeAlias = PersistentVolumeClaim | PersistentVolume | StorageClass | CSINode | ResourceClaim
+DeviceObject: TypeAlias = DeviceClass | ResourceClaimTemplate | ResourceSlice
+StorageObject: TypeAlias = (
+    PersistentVolumeClaim | PersistentVolume | StorageClass | CSINode | ResourceClaim | DeviceObject
+)
 ClusterObject: TypeAlias = (
     Pod
     | Node
@@ -133,7 +140,7 @@ def key_of(thing: ClusterObject) -> str:
             return f"{thing.ref.kind}/{thing.ref.name}"
         case PersistentVolumeClaim() | PodDisruptionBudget() | CapacityBuffer() | StoredPodTemplate():
             return thing.key
-        case ResourceClaim():
+        case ResourceClaim() | ResourceClaimTemplate():
             return thing.key
         case _:
             return thing.name
@@ -161,6 +168,9 @@ _KINDS: Final[Mapping[type, Kind]] = {
     CapacityBuffer: Kind.CAPACITY_BUFFER,
     StoredPodTemplate: Kind.POD_TEMPLATE,
     ResourceClaim: Kind.RESOURCE_CLAIM,
+    DeviceClass: Kind.DEVICE_CLASS,
+    ResourceClaimTemplate: Kind.RESOURCE_CLAIM_TEMPLATE,
+    ResourceSlice: Kind.RESOURCE_SLICE,
 }
 WORKLOADS: Final = (Kind.REPLICA_SET, Kind.JOB, Kind.STATEFUL_SET)
 # What is told of only where capacity buffers are followed.

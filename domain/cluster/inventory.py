@@ -98,6 +98,9 @@ class Inventory:
             Kind.CAPACITY_BUFFER: self.capacity_buffers,
             Kind.POD_TEMPLATE: self.pod_templates,
             Kind.RESOURCE_CLAIM: self.storage.resource_claims,
+            Kind.DEVICE_CLASS: self.storage.devices.classes,
+            Kind.RESOURCE_CLAIM_TEMPLATE: self.storage.devices.templates,
+            Kind.RESOURCE_SLICE: self.storage.devices.slices,
         }
 
     # --- changing it
@@ -325,12 +328,26 @@ class Inventory:
         if there is None:
             return NodeView(claim=claim)
         if len(there) == 1:
-            return NodeView(claim=claim, node=self.nodes[next(iter(there))])
-        return one_of_several(claim, tuple(self.nodes[one] for one in there))
+            return self._with_drivers(NodeView(claim=claim, node=self.nodes[next(iter(there))]))
+        return self._with_drivers(one_of_several(claim, tuple(self.nodes[one] for one in there)))
+
+    def _with_drivers(self, view: NodeView) -> NodeView:
+        """Return a view with the drivers of devices it lacks, where claims on devices are followed."""
+        if view.claim is None or not self.storage.follows_claims or view.claim.initialized:
+            return view
+        asked = view.claim.drivers
+        if not asked:
+            return view
+        there = self.storage.devices.drivers_of(view.node_name)
+        return replace(view, lacking_drivers=tuple(name for name in asked if name not in there))
 
     def _nodes_named(self, provider_id: str) -> tuple[str, ...]:
         """Return the names of the nodes with a provider id, sorted."""
         return tuple(sorted(self._nodes_of_provider.get(provider_id, ()))) if provider_id else ()
+
+    def devices_changed(self) -> None:
+        """Note that nodes have other devices than before."""
+        self._views = None
 
     def views(self) -> tuple[NodeView, ...]:
         """Return every view, those of claims first, each by name."""

@@ -10,6 +10,7 @@ from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.model.consolidated_claims import Origin
 from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.gpu_models import GpuModel
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim
@@ -18,6 +19,7 @@ from treenail.domain.model.resources import Resources
 from treenail.domain.packing.consolidation.consolidation_plan import StayingNode
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, PoolTerms
 from treenail.domain.packing.plan import PackingPlan, RefusedClass
+from treenail.domain.packing.pods.counted_devices import asking_for_devices, having_devices
 from treenail.domain.packing.pods.default_spread import with_default_spread
 from treenail.domain.packing.problem import ExistingNode, PackingSettings, PoolOffer, Problem, VolumeNeeds
 from treenail.domain.packing.refusal_reasons import Refusal
@@ -33,7 +35,7 @@ class Snapshot:
     take no pods are not open. `limits_left` has an entry for each pool with limits. `volumes` are what
     the volumes of `pods` need, by uid; `namespaces` the labels of namespaces, by name. `in_reservations`
     tells, by the id of a capacity reservation, when each claim in it was launched, None where it is still
-    to be.
+    to be. `device_models` are the models of GPUs that are of each kind of devices that pods ask for.
     """
 
     revision: int
@@ -47,13 +49,15 @@ class Snapshot:
     volumes: Mapping[str, VolumeNeeds] = field(default_factory=dict)
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     in_reservations: Mapping[str, tuple[datetime | None, ...]] = field(default_factory=dict)
+    device_models: Mapping[str, frozenset[GpuModel]] = field(default_factory=dict)
 
     def problem(self, offers: tuple[PoolOffer, ...], settings: PackingSettings) -> Problem:
         """Return the packing problem that the snapshot is, with what pools offer."""
+        pods = asking_for_devices(self.pods, self.volumes)
         return Problem(
-            pods=with_default_spread(self.pods, settings.default_spread),
+            pods=with_default_spread(pods, settings.default_spread),
             existing_nodes=self.existing_nodes,
-            offers=offers,
+            offers=having_devices(offers, self.device_models),
             daemons=tuple(daemons.spec for daemons in self.daemons),
             volumes=self.volumes,
             namespaces=self.namespaces,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -98,6 +99,29 @@ class PromiseUpkeep:
         for uid in promised_pods(claim):
             self._restorable.pop(uid, None)
 
+    def withdraw(self, name: str, pods: Iterable[str], left: Promise | None) -> Promise | None:
+        """Withdraw promises to `pods` on a view where the scheduler gave others what these were to get.
+
+        With `left`, the place that a pod left which is bound here: the first of them that is just like that
+        one takes it. Return the promise of that.
+        """
+        moved: Promise | None = None
+        view = self._objects.view(name)
+        own = promised_pods(view.claim) if view is not None and view.claim is not None else ()
+        for uid in pods:
+            promise = self._promises.end(uid)
+            if promise is None:
+                continue
+            if left is not None and moved is None and self._is_like(promise, left):
+                moved = replace(promise, target=left.target, expires_at=left.expires_at)
+                self.keep(moved)
+                continue
+            self._recorder.ended(promise)
+            if uid in own:
+                self._recorder.changes.crowded_out.append(uid)
+        self._recorder.view(name)
+        return moved
+
     def check(self, name: str, left: Promise | None = None) -> Promise | None:
         """Withdraw promises on a view that the scheduler's own choices left no room for.
 
@@ -129,6 +153,15 @@ class PromiseUpkeep:
         if owner is None or view is None or self._marks.going(view):
             return False
         return promise.expected and promise.heir == owner.uid and promise.spec == left.spec
+
+    def _is_like(self, promise: Promise, left: Promise) -> bool:
+        """Return whether two pods are of one owner and alike, and may have devices and volumes anywhere."""
+        view = self._objects.view(left.target)
+        if view is None or left.target == promise.target or self._marks.going(view):
+            return False
+        own = any(claim.claim_name for claim in left.spec.resource_claims) or left.spec.volumes
+        one, other = promise.like, left.like
+        return not own and (one.owner, one.spec, one.labels) == (other.owner, other.spec, other.labels)
 
     def came_ready(self, name: str, now: datetime) -> None:
         """Let promises expire on a node that is ready, and tell those whose pods wait for it."""
@@ -162,6 +195,10 @@ class PromiseUpkeep:
         expired = self._promises.expire(now)
         for promise in expired:
             self._recorder.ended(promise)
+            view = self._objects.view(promise.target) if promise.spec.resource_claims else None
+            if view is not None and view.claim is not None and promise.pod in promised_pods(view.claim):
+                # Its driver may publish other devices than are known here: more would be bought without end.
+                self._recorder.changes.crowded_out.append(promise.pod)
         if any(_asks_about_others(promise.spec) for promise in expired):
             for promise in self._promises.lapsing():
                 if promise.pod in self._objects.provisionable and _asks_about_others(promise.spec):

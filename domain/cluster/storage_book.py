@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside, StorageObject
+from treenail.domain.cluster.device_book import DeviceBook
+from treenail.domain.model.devices import DeviceClass, ResourceClaimTemplate, ResourceSlice
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.resource_claims import ResourceClaim
 from treenail.domain.model.storage import (
@@ -22,12 +24,17 @@ _NOBODY: Mapping[str, None] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Affected:
-    """Whom a change may matter to: the users of a storage or resource claim, a node by name, or anybody."""
+    """Whom a change may matter to: the users of a storage or resource claim, a node by name, or anybody.
+
+    Where `devices` are others, pods with claims on some; `device_nodes` are those whose devices changed.
+    """
 
     claim: str = ""
     resource_claim: str = ""
     node: str = ""
     anybody: bool = False
+    devices: bool = False
+    device_nodes: tuple[str, ...] = ()
 
 
 class StorageBook:
@@ -46,6 +53,7 @@ class StorageBook:
         self._aside = aside if aside is not None else {}
         self.follows_claims = follows_claims
         self.resource_claims: dict[str, ResourceClaim] = {}
+        self.devices = DeviceBook(self._aside)
         self.claims: dict[str, PersistentVolumeClaim] = {}
         self.volumes: dict[str, PersistentVolume] = {}
         self.classes: dict[str, StorageClass] = {}
@@ -71,6 +79,8 @@ class StorageBook:
             case CSINode():
                 self.csi_nodes[thing.name] = thing
                 return Affected(node=thing.name)
+            case DeviceClass() | ResourceClaimTemplate() | ResourceSlice():
+                return Affected(devices=True, device_nodes=self.devices.put(thing))
             case ResourceClaim():
                 self.resource_claims[thing.key] = thing
                 return Affected(resource_claim=thing.key)
@@ -87,6 +97,8 @@ class StorageBook:
             case Kind.RESOURCE_CLAIM:
                 self.resource_claims.pop(key, None)
                 return Affected(resource_claim=key)
+            case Kind.DEVICE_CLASS | Kind.RESOURCE_CLAIM_TEMPLATE | Kind.RESOURCE_SLICE:
+                return Affected(devices=True, device_nodes=self.devices.remove(kind, key))
             case Kind.STORAGE_CLASS:
                 return Affected(anybody=self.classes.pop(key, None) is not None)
             case _:
@@ -150,6 +162,10 @@ class StorageBook:
         aside = self._aside.get((kind, key))
         return aside.problem if aside is not None else ""
 
+    def unclear_claims(self) -> tuple[str, ...]:
+        """Return the resource claims, by namespace/name, that are there and not understood, sorted."""
+        return tuple(sorted(key for kind, key in self._aside if kind is Kind.RESOURCE_CLAIM))
+
     def unclear(self, kind: Kind, key: str) -> Affected:
         """Return whom it may matter to that an object cannot be understood."""
         match kind:
@@ -161,6 +177,8 @@ class StorageBook:
                 return Affected(node=key)
             case Kind.RESOURCE_CLAIM:
                 return Affected(resource_claim=key)
+            case Kind.DEVICE_CLASS | Kind.RESOURCE_CLAIM_TEMPLATE | Kind.RESOURCE_SLICE:
+                return Affected(devices=True)
             case _:
                 return Affected()
 

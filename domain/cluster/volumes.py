@@ -50,19 +50,22 @@ class VolumeResolver:
         self._places: dict[tuple[type, str], tuple[PersistentVolume | StorageClass, Alternatives]] = {}
         self._met: dict[tuple[Alternatives, ...], Alternatives] = {}
 
-    def needs(self, pods: Iterable[Pod]) -> dict[str, VolumeNeeds]:
-        """Return the needs of those of `pods` that have any, by uid. Equal ones are one object."""
+    def needs(self, pods: Iterable[Pod], *, counted: bool = False) -> dict[str, VolumeNeeds]:
+        """Return the needs of those of `pods` that have any, by uid. Equal ones are one object.
+
+        Unless devices are `counted`, by whoever asks, pods whose resource claims have none are refused.
+        """
         if len(self._places) + len(self._met) > _MOST_REMEMBERED:
             self._places, self._met = {}, {}
         known: dict[VolumeNeeds, VolumeNeeds] = {}
         having = (pod for pod in pods if pod.spec.volumes or pod.spec.resource_claims)
-        found = ((pod.uid, self._with_devices(pod, self._needs_of(pod))) for pod in having)
+        found = ((pod.uid, self._with_devices(pod, self._needs_of(pod), counted)) for pod in having)
         return {uid: known.setdefault(needs, needs) for uid, needs in found}
 
-    def _with_devices(self, pod: Pod, volumes: VolumeNeeds) -> VolumeNeeds:
+    def _with_devices(self, pod: Pod, volumes: VolumeNeeds, counted: bool) -> VolumeNeeds:  # noqa: FBT001
         if not pod.spec.resource_claims:
             return volumes
-        nodes, problem = device_nodes(pod, self._storage, self._meet)
+        nodes, problem = device_nodes(pod, self._storage, self._meet, counted=counted)
         reached = self._meet((volumes.alternatives, nodes))
         if not reached and not problem:
             problem = "its volumes cannot be reached from where the devices of its resource claims are"

@@ -55,7 +55,7 @@ class JoiningDelays:
         claim, node = view.claim, view.node
         if claim is None or node is None or claim.initialized:
             return
-        obstacle = not_initialized(claim, node) if claim.registered else None
+        obstacle = not_initialized(claim, node, view.lacking_drivers) if claim.registered else None
         if obstacle is not None:
             self._log(view.name).hold(
                 {DelayCause.NODE_NOT_USABLE: ((obstacle.reason,), obstacle.message)}, now

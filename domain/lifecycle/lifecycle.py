@@ -156,8 +156,8 @@ def _towards_use(view: NodeView, claim: NodeClaim, now: datetime) -> NextStep:
     if node is None or (not claim.registered and awaited(node)):
         return _wait_for_node(claim, now)
     if not claim.registered:
-        return _wait_for_one(claim, now) if view.rivals else _register(claim, node)
-    return _initialize(claim, node, now)
+        return _wait_for_one(claim, now) if view.rivals else _register(claim, node, view.lacking_drivers)
+    return _initialize(claim, node, now, view.lacking_drivers)
 
 
 def _wait_for_node(claim: NodeClaim, now: datetime) -> WaitUntil | GiveBack | None:
@@ -181,11 +181,11 @@ def _wait_for_one(claim: NodeClaim, now: datetime) -> NextStep:
     return PatchClaim(claim=claim, patch=ClaimPatch(conditions=told))
 
 
-def _register(claim: NodeClaim, node: Node) -> NextStep:
+def _register(claim: NodeClaim, node: Node, lacking: tuple[str, ...]) -> NextStep:
     synced = node.labels.get(labels.REGISTERED) == "true"
     if not synced or any(t.same_mark(UNREGISTERED) for t in node.taints):
         return SyncNode(node=node.name, version=node.resource_version, patch=_registration(claim, node))
-    patch = ClaimPatch(node_name=node.name, conditions=after_registration(claim, node))
+    patch = ClaimPatch(node_name=node.name, conditions=after_registration(claim, node, lacking))
     return PatchClaim(claim=claim, patch=patch)
 
 
@@ -208,8 +208,8 @@ def _own(claim: NodeClaim) -> dict[str, str]:
     return {k: v for k, v in claim.annotations.items() if not k.startswith("treenail.sh/")}
 
 
-def _initialize(claim: NodeClaim, node: Node, now: datetime) -> NextStep:
-    obstacle = not_initialized(claim, node)
+def _initialize(claim: NodeClaim, node: Node, now: datetime, lacking: tuple[str, ...]) -> NextStep:
+    obstacle = not_initialized(claim, node, lacking)
     if obstacle is None:
         return _mark_initialized(claim, node)
     if shows(claim, obstacle):

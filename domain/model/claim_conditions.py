@@ -55,9 +55,9 @@ def after_several_nodes(claim: NodeClaim) -> tuple[Condition, ...]:
     return _with_ready(claim, (_true(LAUNCHED), registered, waiting))[1:]
 
 
-def after_registration(claim: NodeClaim, node: Node) -> tuple[Condition, ...]:
+def after_registration(claim: NodeClaim, node: Node, lacking: Sequence[str] = ()) -> tuple[Condition, ...]:
     """Return the conditions of a claim whose node has joined, and is not in use yet."""
-    waiting = not_initialized(claim, node) or Condition(INITIALIZED, Status.UNKNOWN, *_ABOUT_TO)
+    waiting = not_initialized(claim, node, lacking) or Condition(INITIALIZED, Status.UNKNOWN, *_ABOUT_TO)
     return _with_ready(claim, (_true(LAUNCHED), _true(REGISTERED), waiting))[1:]
 
 
@@ -66,9 +66,12 @@ def after_initialization(claim: NodeClaim) -> tuple[Condition, ...]:
     return _with_ready(claim, tuple(_true(kind) for kind in MILESTONES))[2:]
 
 
-def not_initialized(claim: NodeClaim, node: Node) -> Condition | None:
-    """Return the condition that says why a node that has joined is not in use yet; None where it can be."""
-    obstacle = _obstacle(claim, node)
+def not_initialized(claim: NodeClaim, node: Node, lacking: Sequence[str] = ()) -> Condition | None:
+    """Return the condition that says why a node that has joined is not in use yet; None where it can be.
+
+    `lacking` are the drivers that have not published its devices yet.
+    """
+    obstacle = _obstacle(claim, node, lacking)
     return None if obstacle is None else Condition(INITIALIZED, Status.UNKNOWN, *obstacle)
 
 
@@ -82,7 +85,7 @@ def shows(claim: NodeClaim, wanted: Condition) -> bool:
     )
 
 
-def _obstacle(claim: NodeClaim, node: Node) -> tuple[str, str] | None:
+def _obstacle(claim: NodeClaim, node: Node, silent: Sequence[str]) -> tuple[str, str] | None:
     """Return the first thing in the way, as reason and message."""
     if not node.ready:
         return "NodeNotReady", "Node status is NotReady"
@@ -96,6 +99,8 @@ def _obstacle(claim: NodeClaim, node: Node) -> tuple[str, str] | None:
     lacking = next((name for name in asked if not node.allocatable.get(name, 0)), None)
     if lacking is not None:
         return "ResourceNotRegistered", f'Resource "{lacking}" was requested but not registered'
+    if silent:
+        return "DRADriverNotPublished", f'DRA driver "{silent[0]}" has not published its devices'
     return None
 
 

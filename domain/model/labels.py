@@ -51,6 +51,8 @@ RESERVED: Final = "reserved"
 
 PRICE_OVERLAY_APPLIED: Final = "karpenter.sh/price-overlay-applied"
 CAPACITY_OVERLAY_APPLIED: Final = "karpenter.sh/capacity-overlay-applied"
+# The drivers of devices for which a node is bought: it is in use once they have published these.
+REQUESTED_DRIVERS: Final = "karpenter.sh/requested-dra-drivers"
 MIN_VALUES_RELAXED: Final = "karpenter.sh/nodeclaim-min-values-relaxed"
 TERMINATION_TIMESTAMP: Final = "karpenter.sh/nodeclaim-termination-timestamp"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
@@ -119,6 +121,11 @@ WELL_KNOWN: Final[frozenset[str]] = frozenset(
     }
     # The labels of Karpenter's KWOK provider, so that its catalogue can be packed against.
     | {f"karpenter.kwok.sh/instance-{name}" for name in ("cpu", "memory", "family", "size")}
+)
+
+# What a node says of its GPUs: the model, who makes it, the memory of each (MiB), and how many there are.
+OF_GPUS: Final = tuple(
+    f"karpenter.k8s.aws/instance-gpu-{name}" for name in ("name", "manufacturer", "memory", "count")
 )
 
 # Labels a pod may select on although the pool does not define them: the launch decides their value. It does

@@ -140,6 +140,12 @@ class NodeClaim:
         return not self.pool and not any(owner.kind in _POOL_KINDS for owner in self.owners)
 
     @property
+    def drivers(self) -> tuple[str, ...]:
+        """The drivers of devices that the node was bought for, sorted."""
+        said = self.annotations.get(labels.REQUESTED_DRIVERS, "")
+        return tuple(sorted({name.strip() for name in said.split(",")} - {""}))
+
+    @property
     def instance_id(self) -> str:
         return self.provider_id.rpartition("/")[2]
 
@@ -202,6 +208,8 @@ class NodeView:
     of them has it, that is its `holder`, and this claim has neither machine nor node: `kept_node` is one that
     would be deleted with this claim, as it does not say yet that it is of the holder.
 
+    Drivers of devices that it was bought for and that have published none are `lacking_drivers`.
+
     As in Karpenter the claim speaks for labels and taints until the node is registered, and for
     resources until it is initialized.
     """
@@ -213,6 +221,7 @@ class NodeView:
     claimants: tuple[str, ...] = ()
     holder: str = ""
     kept_node: str = ""
+    lacking_drivers: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

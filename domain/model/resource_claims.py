@@ -1,9 +1,10 @@
-"""Claims on devices (dynamic resource allocation, resource.k8s.io), as far as they say where pods may run."""
+"""Claims on devices (dynamic resource allocation, resource.k8s.io), and the devices they have."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from treenail.domain.model.devices import NO_WISHES, DeviceId, DeviceWishes
 from treenail.domain.model.pods import Expression
 
 # A claim is used by so many at most at one time: what the API server takes in `status.reservedFor`.
@@ -12,7 +13,7 @@ MOST_USERS = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceClaim:
-    """A claim on devices, and from where those that are allocated to it can be used.
+    """A claim on devices, what it asks for, the `devices` it has, and from where these can be used.
 
     `nodes` are the node selector of its allocation: alternatives of conjunctions, none meaning any node.
     `users` are the uids of those it is reserved for. `made_for` is the uid of the pod for which it was made
@@ -26,7 +27,9 @@ class ResourceClaim:
     made_for: str = ""
     allocated: bool = False
     nodes: tuple[tuple[Expression, ...], ...] = ()
+    devices: tuple[DeviceId, ...] = ()
     users: tuple[str, ...] = ()
+    wishes: DeviceWishes = NO_WISHES
     deleting: bool = False
 
     @property

@@ -69,13 +69,19 @@ class VolumeNeeds:
     The node's labels must meet one of `alternatives`: those of the volumes that agree with one of
     `device_nodes`, which the claims leave. `known` are volumes that exist, as (driver, handle):
     one that is attached already takes no place. `fresh` is how many volumes of which driver are still to be
-    made. `problem`, if not empty, says why no node would do for the volumes, `device_problem` for the claims.
+    made. `devices` are how many it asks for of each kind, which nodes have as a resource of that name.
+    Of a claim without devices that several pods share, one
+    `leads`: it asks for them, and the others, which one `follows`, must be on its node.
+    `problem`, if not empty, says why no node would do for the volumes, `device_problem` for the claims.
     """
 
     alternatives: tuple[Requirements, ...] = (ANYTHING,)
     known: tuple[tuple[str, str], ...] = ()
     fresh: tuple[tuple[str, int], ...] = ()
     problem: str = ""
+    devices: tuple[tuple[str, int], ...] = ()
+    leads: tuple[str, ...] = ()
+    follows: tuple[str, ...] = ()
     device_nodes: tuple[Requirements, ...] = (ANYTHING,)
     device_problem: str = ""
 

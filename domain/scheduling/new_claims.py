@@ -9,12 +9,14 @@ from typing import Final
 from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.model import labels
 from treenail.domain.model.claims import COUNTS_AS, DECISION, EXPECTED, PROMISED, REPLACES, write_amounts
+from treenail.domain.model.gpu_models import NVIDIA_DRIVER
 from treenail.domain.model.node_pools import Generation, NodePool
 from treenail.domain.model.nodes import FOREVER, NodeClaim
 from treenail.domain.model.pods import Owner
 from treenail.domain.model.requirements import Requirement, Requirements
 from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.packing.plan import PlannedClaim
+from treenail.domain.packing.pods.counted_devices import is_device_kind, without_devices
 
 # What is written anew, and what no claim can ask for: a node has no name before it is there.
 _NOT_WRITTEN: Final = (labels.INSTANCE_TYPE, labels.HOSTNAME, labels.NODE_NAME)
@@ -66,7 +68,8 @@ def claim_for(
             **({labels.PRICE_OVERLAY_APPLIED: "true"} if planned.price_overlaid else {}),
             **({labels.CAPACITY_OVERLAY_APPLIED: "true"} if planned.capacity_overlaid else {}),
             labels.TRACEPARENT: decision.context.traceparent,
-            COUNTS_AS: write_amounts(planned.largest),
+            COUNTS_AS: write_amounts(without_devices(planned.largest)),
+            **_drivers(planned),
             DECISION: decision.id,
             PROMISED: ",".join(pods),
             **({REPLACES: left} if left else {}),
@@ -78,7 +81,7 @@ def claim_for(
         startup_taints=pool.startup_taints,
         requirements=requirements,
         instance_types=planned.instance_types,
-        requests=planned.requests,
+        requests=without_devices(planned.requests),
         termination_grace_period=pool.termination_grace_period,
         expire_after=_expire_after(pool),
         created_at=now,
@@ -93,6 +96,12 @@ def with_own_labels(requirements: Requirements, pool: NodePool) -> Requirements:
     open_ones = (r for r in requirements.in_order() if r.key in pool.requirements and r.key not in _TOLD)
     chosen = {r.key: value for r in open_ones if r.single is None and (value := r.chosen) is not None}
     return requirements.without(chosen).with_(Requirements.from_labels(chosen))
+
+
+def _drivers(planned: PlannedClaim) -> dict[str, str]:
+    """Return the annotation that names the drivers of the devices a claim is for: all are NVIDIA's."""
+    asked = any(map(is_device_kind, planned.requests))
+    return {labels.REQUESTED_DRIVERS: NVIDIA_DRIVER} if asked else {}
 
 
 def _choice(planned: PlannedClaim, pool: NodePool) -> dict[str, str]:

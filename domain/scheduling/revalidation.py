@@ -11,6 +11,7 @@ from treenail.domain.model.pool_limits import NODES
 from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim
 from treenail.domain.packing.problem import ExistingNode
+from treenail.domain.scheduling.device_places import DevicePlaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +79,11 @@ class _Check:
 
     def nominations(self, plan: PackingPlan) -> tuple[tuple[Pod, str], ...]:
         kept: list[tuple[Pod, str]] = []
-        for uid, target in plan.nominations.items():
+        places = DevicePlaces(self._model, plan)
+        for uid, target in places.in_order():
             pod = self._still_waiting(uid)
             existing_node = self._room(uid, target)
-            if pod is None or existing_node is None:
+            if pod is None or existing_node is None or not places.keep(pod, target):
                 continue
             given = self._given.get(target, NOTHING)
             if pod.spec.requests.fits(existing_node.free.minus(given)):

@@ -78,7 +78,7 @@ def test_nothing_is_bought_for_a_claim_without_devices_until_it_has_some() -> No
         rehearsal.apply(text(node_class(), node_pool(), without_devices(), using()))
         rehearsal.run("3m")
         assert rehearsal.claims() == ()
-        assert "the ResourceClaim default/shared has no devices yet" in refusals(rehearsal)[0]
+        assert "the DeviceClass nic is not there" in refusals(rehearsal)[0]
 
         rehearsal.apply(text(claim("us-east-1c")))
         rehearsal.run_until(lambda: rehearsal.running() == 1, within="3m")
@@ -91,7 +91,7 @@ def test_nothing_is_bought_for_claims_still_to_be_made_from_a_template() -> None
         rehearsal.run("3m")
 
         assert rehearsal.claims() == ()
-        assert "still to be made from the template one-gpu" in refusals(rehearsal)[0]
+        assert "the ResourceClaimTemplate default/one-gpu is not there" in refusals(rehearsal)[0]
 
 
 def test_a_drifted_node_stays_while_a_pod_on_it_has_devices() -> None:

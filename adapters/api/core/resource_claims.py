@@ -1,9 +1,10 @@
-"""ResourceClaims, as far as they say where the devices that they have can be used."""
+"""ResourceClaims: what they ask for, which devices they have, and where these can be used."""
 
 from __future__ import annotations
 
 from msgspec import field
 
+from treenail.adapters.api.core.devices import ResourceClaimSpecModel
 from treenail.adapters.api.metadata import CoreObject
 from treenail.adapters.api.model import Model, NotEmpty
 from treenail.adapters.api.reading import Reading, Translation
@@ -11,9 +12,24 @@ from treenail.adapters.api.selectors import NodeSelectorModel
 from treenail.domain.model.resource_claims import ResourceClaim
 
 
+class DeviceModel(Model, kw_only=True):
+    """A device that a claim has."""
+
+    driver: NotEmpty
+    pool: NotEmpty
+    device: NotEmpty
+
+
+class DevicesModel(Model):
+    """The devices that a claim has."""
+
+    results: tuple[DeviceModel, ...] = ()
+
+
 class AllocationModel(Model):
     """The devices that a claim has. Without a selector they can be used on any node."""
 
+    devices: DevicesModel = field(default_factory=DevicesModel)
     node_selector: NodeSelectorModel | None = None
 
 
@@ -31,8 +47,9 @@ class ResourceClaimStatusModel(Model):
 
 
 class ResourceClaimModel(CoreObject):
-    """resource.k8s.io/v1 ResourceClaim. What it asks for is not read."""
+    """resource.k8s.io/v1 ResourceClaim."""
 
+    spec: ResourceClaimSpecModel = field(default_factory=ResourceClaimSpecModel)
     status: ResourceClaimStatusModel = field(default_factory=ResourceClaimStatusModel)
 
 
@@ -48,6 +65,8 @@ def resource_claim(model: ResourceClaimModel, _reading: Reading) -> Translation:
         made_for=owner.uid if owner is not None else "",
         allocated=allocation is not None,
         nodes=nodes.value("status.allocation.nodeSelector") if nodes is not None else (),
+        devices=tuple((d.driver, d.pool, d.device) for d in allocation.devices.results) if allocation else (),
+        wishes=model.spec.devices.value("spec.devices"),
         users=tuple(one.uid for one in model.status.reserved_for),
         deleting=meta.deletion_timestamp is not None,
     )

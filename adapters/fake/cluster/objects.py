@@ -18,6 +18,7 @@ from treenail.adapters.api.workloads import (
 )
 from treenail.domain.cluster.cluster_facts import OF_BUFFERS, DaemonSet, Kind
 from treenail.domain.model.capacity_buffers import CapacityBuffer
+from treenail.domain.model.devices import DeviceClass, ResourceClaimTemplate, ResourceSlice
 from treenail.domain.model.limit_ranges import LimitRange
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
@@ -48,6 +49,9 @@ KIND_OF: Final[Mapping[type, str]] = {
         PersistentVolume,
         PersistentVolumeClaim,
         CSINode,
+        DeviceClass,
+        ResourceClaimTemplate,
+        ResourceSlice,
         ResourceClaim,
         NodeClass,
         NodeOverlay,
@@ -81,6 +85,7 @@ NAMESPACED: Final = (
     "ResourceClaim",
     "LimitRange",
     "ResourceQuota",
+    "ResourceClaimTemplate",
 )
 _RANKS: Final = {kind: number for number, kind in enumerate(KIND_OF)}
 # What is watched, in the order of a list: what others refer to comes before them.
@@ -94,6 +99,9 @@ WATCHED: Final = (
     Kind.PERSISTENT_VOLUME,
     Kind.PERSISTENT_VOLUME_CLAIM,
     Kind.CSI_NODE,
+    Kind.DEVICE_CLASS,
+    Kind.RESOURCE_CLAIM_TEMPLATE,
+    Kind.RESOURCE_SLICE,
     Kind.RESOURCE_CLAIM,
     Kind.POD_DISRUPTION_BUDGET,
     Kind.REPLICA_SET,

@@ -8,12 +8,14 @@ from typing import Final, TypeAlias
 
 from treenail.adapters.fake.cluster.accounts import NodeAccount
 from treenail.adapters.fake.cluster.control_plane import ControlPlane, DelayedWork
+from treenail.adapters.fake.cluster.devices import Devices
 from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.domain.cluster.attachments import attachable, attached
 from treenail.domain.cluster.cluster_facts import Kind
 from treenail.domain.cluster.storage_book import StorageBook
 from treenail.domain.cluster.volumes import VolumeResolver
 from treenail.domain.model import labels
+from treenail.domain.model.devices import DeviceClass, ResourceClaimTemplate, ResourceSlice
 from treenail.domain.model.nodes import Node
 from treenail.domain.model.pods import Expression, Pod
 from treenail.domain.model.requirements import Operator
@@ -32,6 +34,9 @@ KINDS: Final = (
     Kind.STORAGE_CLASS,
     Kind.CSI_NODE,
     Kind.RESOURCE_CLAIM,
+    Kind.DEVICE_CLASS,
+    Kind.RESOURCE_CLAIM_TEMPLATE,
+    Kind.RESOURCE_SLICE,
 )
 
 
@@ -39,7 +44,7 @@ class Storage:
     """Makes volumes for claims: at once, or where the first pod goes, as their class says.
 
     A volume made here goes with its claim, and an ephemeral claim with its pod. Resource claims are reserved
-    for the pods that are bound, and lose their devices with the last of them. None gets devices here.
+    for the pods that are bound, and lose their devices with the last of them.
     """
 
     def __init__(self, plane: ControlPlane) -> None:
@@ -49,16 +54,24 @@ class Storage:
         self._at_once = DelayedWork[str](plane, plane.settings.control, self._make_at_once)
         plane.store.listen(self._changed, *KINDS)
         plane.store.listen(self._pod_changed, Kind.POD)
+        # Told last: what it asks of objects is in the book by then, and claims that it removes are released.
+        self._devices = Devices(plane, self._book)
 
     def hindrance(self, pod: Pod) -> Hindrance:
         """Return a function that says whether a node can reach the volumes and devices of `pod` now."""
-        needs = self._resolver.needs((pod,))[pod.uid]
+        # Claims may have been made for it since it came.
+        now = self._store.by_uid(pod.uid)
+        pod = now if isinstance(now, Pod) else pod
+        needs = self._resolver.needs((pod,), counted=True)[pod.uid]
 
         def check(account: NodeAccount) -> str:
             if needs.device_problem or needs.problem:
                 return needs.device_problem or needs.problem
             if not any(account.described.compatible(one) for one in needs.device_nodes):
                 return "cannot use the allocated devices of its resource claims"
+            allocation = self._devices.allocation(pod, account.name) if pod.spec.resource_claims else {}
+            if isinstance(allocation, str):
+                return allocation
             if not any(account.described.compatible(one) for one in needs.alternatives):
                 return "node(s) had volume node affinity conflict"
             there = attached(self._book, (p for p in account.pods.values() if p.bound))
@@ -74,7 +87,9 @@ class Storage:
 
     def provide(self, pod: Pod, node: Node) -> None:
         """Make the volumes of `pod` that waited for it, where `node` is, and reserve its resource claims."""
-        self._reserve(pod)
+        if pod.spec.resource_claims:
+            self._devices.allocate(pod, node.name)
+            self._reserve(pod)
         zone = node.labels.get(labels.ZONE)
         where: _Topology = ((Expression(labels.ZONE, Operator.IN, (zone,)),),) if zone else ()
         for volume in pod.spec.volumes:
@@ -103,7 +118,10 @@ class Storage:
             if claim is not None and pod.uid in claim.users:
                 users = tuple(uid for uid in claim.users if uid != pod.uid)
                 nodes = claim.nodes if users else ()
-                self._store.put(replace(claim, users=users, allocated=bool(users), nodes=nodes))
+                devices = claim.devices if users else ()
+                self._store.put(
+                    replace(claim, users=users, allocated=bool(users), nodes=nodes, devices=devices)
+                )
 
     def _make(self, claim: PersistentVolumeClaim, where: _Topology) -> None:
         of = self._book.class_of(claim.storage_class)
@@ -137,7 +155,9 @@ class Storage:
 
     def _changed(self, change: Change) -> None:
         match change.after:
-            case PersistentVolumeClaim() | PersistentVolume() | StorageClass() | CSINode() | ResourceClaim():
+            case PersistentVolumeClaim() | PersistentVolume() | StorageClass() | CSINode():
+                self._book.put(change.after)
+            case ResourceClaim() | DeviceClass() | ResourceClaimTemplate() | ResourceSlice():
                 self._book.put(change.after)
             case _:
                 self._book.remove(Kind(change.kind), change.address[1])

@@ -40,7 +40,10 @@ def test_an_unknown_kind_is_told_which_kinds_there_are() -> None:
     assert line.startswith(
         'NodePol x: kind: "NodePol" is not known; did you mean NodePool?; known are AWSNode'
     )
-    assert line.endswith("ReplicaSet, ResourceClaim, ResourceQuota, StatefulSet, StorageClass")
+    assert line.endswith(
+        "ReplicaSet, ResourceClaim, ResourceClaimTemplate, ResourceQuota, ResourceSlice, StatefulSet,"
+        " StorageClass"
+    )
 
 
 def test_aliases_that_stand_for_more_than_memory_holds_are_refused() -> None:

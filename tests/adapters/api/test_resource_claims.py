@@ -8,10 +8,12 @@ import pytest
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.manifests import decode_all, parse_manifests
 from treenail.domain.model import labels
+from treenail.domain.model.devices import DeviceRequest, DeviceWishes
 from treenail.domain.model.pods import Expression
 from treenail.domain.model.requirements import Operator
 from treenail.domain.model.resource_claims import ResourceClaim
 
+ONE_GPU = DeviceWishes(requests=(DeviceRequest(name="gpu", device_class="gpu"),))
 ON_N1 = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
 
 
@@ -46,18 +48,21 @@ def test_a_claim_is_read_with_the_nodes_of_its_devices_and_its_users() -> None:
             allocated=True,
             nodes=((Expression(labels.NODE_NAME, Operator.IN, ("n1",)),),),
             users=("u1",),
+            wishes=ONE_GPU,
         ),
     )
 
 
 def test_a_claim_without_status_has_no_devices() -> None:
-    assert read(manifest()) == (ResourceClaim(name="gpu", namespace="ml"),)
+    assert read(manifest()) == (ResourceClaim(name="gpu", namespace="ml", wishes=ONE_GPU),)
 
 
 def test_a_claim_of_somebody_who_is_no_pod_was_made_for_none() -> None:
     owner = {"apiVersion": "x.io/v1", "kind": "Job", "name": "p", "uid": "u1", "controller": True}
 
-    assert read(manifest(ownerReferences=[owner])) == (ResourceClaim(name="gpu", namespace="ml"),)
+    assert read(manifest(ownerReferences=[owner])) == (
+        ResourceClaim(name="gpu", namespace="ml", wishes=ONE_GPU),
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,10 +82,3 @@ def test_what_cannot_be_understood_of_a_claim_is_said(status: dict[str, Any], fi
         read(manifest(status))
 
     assert field in str(caught.value)
-
-
-@pytest.mark.parametrize("kind", ["DeviceClass", "ResourceClaimTemplate", "ResourceSlice"])
-def test_what_devices_are_chosen_by_is_passed_over(kind: str) -> None:
-    other = {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": {"name": "x"}, "spec": {}}
-
-    assert len(read(other, manifest())) == 1

@@ -13,7 +13,7 @@ watched = (*kinds.WATCHED_WORKLOADS, *kinds.TEMPLATED_WORKLOADS)
 models = {kind.model for kind in (*kinds.KINDS.values(), *watched)}
 for one in models:
     model.prepare(one)
-assert model._decoder.cache_info().currsize == made == len(models), (made, len(models))
+assert model._decoder.cache_info().currsize == made >= len(models), (made, len(models))
 """
 
 

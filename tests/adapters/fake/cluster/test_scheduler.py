@@ -9,6 +9,7 @@ from tests.adapters.fake.cluster.rig import Rig
 from tests.agenda import START
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.domain.model import labels
+from treenail.domain.model.devices import DeviceRequest, DeviceWishes
 from treenail.domain.model.patches import NodePatch
 from treenail.domain.model.pods import Expression, HostPort, NodeAffinity, PodResourceClaim, PodSpec
 from treenail.domain.model.requirements import Operator
@@ -270,7 +271,8 @@ def test_pods_go_where_the_devices_of_their_claims_are_which_go_with_the_last_of
     rig = Rig()
     spec = replace(a_spec(), resource_claims=(PodResourceClaim("gpu", "shared"),))
     there = (Expression(labels.NODE_NAME, Operator.IN, ("n-1",)),)
-    devices = ResourceClaim(name="shared", allocated=True, nodes=(there,), users=("first",))
+    wishes = DeviceWishes(requests=(DeviceRequest(name="gpu", device_class="of no driver"),))
+    devices = ResourceClaim(name="shared", allocated=True, nodes=(there,), users=("first",), wishes=wishes)
     rig.cluster.apply(devices, a_node("n-0"), a_node("n-1"), a_pod("web", spec=spec))
 
     def known() -> ResourceClaim:

@@ -1,0 +1,118 @@
+"""Devices that drivers publish (dynamic resource allocation, resource.k8s.io), and what asks for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+# What names a device: its driver, its pool, and its name within that.
+DeviceId: TypeAlias = tuple[str, str, str]
+# What names an attribute or a capacity of a device: its domain, and its name within that.
+Qualified: TypeAlias = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A semantic version, as attributes of a device have it: precedence is by `order`."""
+
+    text: str
+    order: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """An amount between `low` and `high`, in thousandths: what is known of a device still to be bought."""
+
+    low: int
+    high: int
+
+
+AttributeValue: TypeAlias = str | int | bool | Version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """What selectors look at of a device. Sorted. `partly` says that it has more than is known of it."""
+
+    driver: str
+    attributes: tuple[tuple[Qualified, AttributeValue], ...] = ()
+    capacity: tuple[tuple[Qualified, Span], ...] = ()
+    partly: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """A device of a ResourceSlice. `special` says why it is not counted, "" where it is."""
+
+    name: str
+    traits: Traits
+    special: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceSlice:
+    """A part of a driver's pool of devices. `node` is "" where they are not those of one node.
+
+    A pool is what the slices of its highest `generation` say, of which there are to be `slices`.
+    """
+
+    name: str
+    uid: str = ""
+    resource_version: int = 0
+    driver: str
+    pool: str
+    generation: int = 0
+    slices: int = 1
+    node: str = ""
+    devices: tuple[Device, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceClass:
+    """A class of devices: those that all `selectors` (CEL) hold for."""
+
+    name: str
+    uid: str = ""
+    resource_version: int = 0
+    selectors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceRequest:
+    """A request of a claim: `count` devices of a class that all `selectors` (CEL) hold for.
+
+    `special` says what else it asks for, where that is more than a number of devices, "" where it is not.
+    """
+
+    name: str
+    device_class: str = ""
+    selectors: tuple[str, ...] = ()
+    count: int = 1
+    special: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceWishes:
+    """What a claim asks for. `special` says what it asks of several devices together, "" where nothing."""
+
+    requests: tuple[DeviceRequest, ...] = ()
+    special: str = ""
+
+
+NO_WISHES: Final = DeviceWishes()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceClaimTemplate:
+    """What a claim is made from for each pod that names it."""
+
+    name: str
+    namespace: str = "default"
+    uid: str = ""
+    resource_version: int = 0
+    wishes: DeviceWishes = NO_WISHES
+
+    @property
+    def key(self) -> str:
+        """The template's name as people write it: namespace/name."""
+        return f"{self.namespace}/{self.name}"

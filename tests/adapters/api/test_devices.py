@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from treenail.adapters.api.decoded import Decoded
+from treenail.adapters.api.errors import ManifestError
+from treenail.adapters.api.manifests import decode_all, parse_manifests
+from treenail.domain.model.device_versions import version_of
+from treenail.domain.model.devices import Device, DeviceClass, DeviceRequest, Span, Traits
+
+EXPRESSION = "device.driver == 'gpu.x.io'"
+SELECTORS = [{"cel": {"expression": EXPRESSION}}]
+
+
+def manifest(kind: str, spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+
+
+def read(kind: str, spec: Any) -> Decoded:
+    return decode_all(parse_manifests(json.dumps(manifest(kind, spec)).encode(), "devices.yaml"))
+
+
+def slice_of(*devices: Any, **more: Any) -> dict[str, Any]:
+    pool = {"name": "n1", "generation": 2, "resourceSliceCount": 1}
+    return {"driver": "gpu.x.io", "pool": pool, "nodeName": "n1", "devices": list(devices), **more}
+
+
+def wishes(*requests: Any, **more: Any) -> dict[str, Any]:
+    return {"devices": {"requests": list(requests), **more}}
+
+
+def exactly(**more: Any) -> dict[str, Any]:
+    return {"name": "gpu", "exactly": {"deviceClassName": "gpu", **more}}
+
+
+def test_a_class_is_read_with_its_selectors() -> None:
+    (found,) = read("DeviceClass", {"selectors": SELECTORS, "config": []}).device_classes
+
+    assert found == DeviceClass(name="x", selectors=(EXPRESSION,))
+
+
+def test_names_without_a_domain_are_of_the_driver() -> None:
+    attributes = {"model": {"string": "A"}, "y.io/cores": {"int": 3}, "v": {"version": "1.2.3"}}
+    one = {"name": "gpu-0", "attributes": attributes, "capacity": {"memory": {"value": "1Ki"}}}
+
+    (found,) = read("ResourceSlice", slice_of(one)).resource_slices
+
+    traits = Traits(
+        driver="gpu.x.io",
+        attributes=(
+            (("gpu.x.io", "model"), "A"),
+            (("gpu.x.io", "v"), version_of("1.2.3") or ""),
+            (("y.io", "cores"), 3),
+        ),
+        capacity=((("gpu.x.io", "memory"), Span(1024_000, 1024_000)),),
+    )
+    assert found.devices == (Device(name="gpu-0", traits=traits),)
+    assert (found.node, found.generation, found.slices) == ("n1", 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"consumesCounters": [{"counterSet": "c", "counters": {}}]}, "shares counters"),
+        ({"taints": [{"key": "k", "effect": "NoSchedule"}]}, "has a taint"),
+        ({"allowMultipleAllocations": True}, "allocated several times"),
+        ({"bindingConditions": ["c"]}, "waits for conditions"),
+        ({"nodeName": "n2"}, "by itself where"),
+        ({"allNodes": True}, "by itself where"),
+        ({"lentTo": "x"}, "the field lentTo, which is not understood"),
+    ],
+)
+def test_a_device_that_is_more_than_one_of_many_is_special(more: dict[str, Any], said: str) -> None:
+    (found,) = read("ResourceSlice", slice_of({"name": "gpu-0", **more})).resource_slices
+
+    assert said in found.devices[0].special
+
+
+def test_an_attribute_of_a_new_type_is_one_that_is_not_known() -> None:
+    one = {"name": "gpu-0", "attributes": {"modes": {"strings": ["a", "b"]}}}
+    (found,) = read("ResourceSlice", slice_of(one)).resource_slices
+
+    assert found.devices[0].traits == Traits(driver="gpu.x.io", partly=True)
+
+
+@pytest.mark.parametrize(
+    ("request_", "special"),
+    [
+        (exactly(), ""),
+        (exactly(allocationMode="All"), "all devices"),
+        (exactly(allocationMode="Some"), "the allocation mode Some, which is not understood"),
+        (exactly(priority=3), "the field priority, which is not understood"),
+        (exactly(adminAccess=True), "administrators"),
+        (exactly(capacity={"requests": {"memory": "1Gi"}}), "a part"),
+        ({"name": "gpu", "firstAvailable": [{"name": "a", "deviceClassName": "gpu"}]}, ""),
+        (
+            {"name": "gpu", "firstAvailable": [{"name": n, "deviceClassName": n} for n in ("a", "b")]},
+            "firstAvailable",
+        ),
+    ],
+)
+def test_a_request_of_more_than_a_number_of_devices_says_so(request_: Any, special: str) -> None:
+    (found,) = read("ResourceClaim", wishes(request_)).resource_claims
+
+    (asked,) = found.wishes.requests
+    assert special in asked.special
+    assert bool(special) == bool(asked.special)
+
+
+def test_constraints_are_kept_as_something_that_is_not_counted() -> None:
+    spec = wishes(exactly(count=2, selectors=SELECTORS), constraints=[{"matchAttribute": "x.io/numa"}])
+    (found,) = read("ResourceClaimTemplate", {"spec": spec}).resource_claim_templates
+
+    expected = DeviceRequest(name="gpu", device_class="gpu", selectors=(EXPRESSION,), count=2)
+    assert found.wishes.requests == (expected,)
+    assert "constraints" in found.wishes.special
+
+
+GPU_0 = {"name": "gpu-0"}
+BAD: list[tuple[str, Any, str]] = [
+    ("DeviceClass", None, "spec"),
+    ("DeviceClass", {"selectors": [{}]}, "spec.selectors[0].cel"),
+    ("DeviceClass", {"selectors": [{"cel": {"expression": ""}}]}, "spec.selectors[0].cel.expression"),
+    (
+        "DeviceClass",
+        {"selectors": [{"cel": {"expression": "x" * 10241}}]},
+        "spec.selectors[0].cel.expression",
+    ),
+    ("DeviceClass", {"selectors": SELECTORS * 33}, "spec.selectors"),
+    ("ResourceSlice", {"pool": slice_of()["pool"]}, "spec.driver"),
+    ("ResourceSlice", {"driver": "x"}, "spec.pool"),
+    ("ResourceSlice", slice_of(pool={"name": "n", "generation": 1}), "spec.pool.resourceSliceCount"),
+    (
+        "ResourceSlice",
+        slice_of(pool={"name": "n", "generation": 1, "resourceSliceCount": 0}),
+        "spec.pool.resourceSliceCount",
+    ),
+    ("ResourceSlice", slice_of({}), "spec.devices[0].name"),
+    ("ResourceSlice", slice_of(GPU_0, GPU_0), "spec.devices"),
+    ("ResourceSlice", slice_of({**GPU_0, "attributes": {"a b": {"int": 1}}}), "spec.devices[0].attributes"),
+    (
+        "ResourceSlice",
+        slice_of({**GPU_0, "attributes": {"a": {"int": 1, "bool": True}}}),
+        "spec.devices[0].attributes.a",
+    ),
+    (
+        "ResourceSlice",
+        slice_of({**GPU_0, "attributes": {"a": {"version": "1.2"}}}),
+        "spec.devices[0].attributes.a.version",
+    ),
+    (
+        "ResourceSlice",
+        slice_of({**GPU_0, "capacity": {"memory": {"value": "much"}}}),
+        "spec.devices[0].capacity.memory.value",
+    ),
+    (
+        "ResourceSlice",
+        slice_of({**GPU_0, "capacity": {"memory": {}}}),
+        "spec.devices[0].capacity.memory.value",
+    ),
+    ("ResourceClaim", wishes({"name": "gpu"}), "spec.devices.requests[0]"),
+    ("ResourceClaim", wishes({"exactly": {"deviceClassName": "gpu"}}), "spec.devices.requests[0].name"),
+    ("ResourceClaim", wishes({"name": "a", "exactly": {}}), "requests[0].exactly.deviceClassName"),
+    ("ResourceClaim", wishes(exactly(count=0)), "requests[0].exactly.count"),
+    ("ResourceClaim", wishes(exactly(count="many")), "requests[0].exactly.count"),
+    ("ResourceClaim", wishes(exactly(), exactly()), "spec.devices.requests"),
+    ("ResourceClaimTemplate", wishes(exactly()), "spec.spec"),
+    ("ResourceClaimTemplate", {"spec": wishes(exactly(count="two"))}, "exactly.count"),
+]
+
+
+@pytest.mark.parametrize(("kind", "spec", "field"), BAD)
+def test_what_cannot_be_understood_of_devices_is_said(kind: str, spec: Any, field: str) -> None:
+    with pytest.raises(ManifestError) as caught:
+        read(kind, spec)
+
+    assert f"{kind} x" in str(caught.value)
+    assert field in str(caught.value)

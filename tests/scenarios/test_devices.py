@@ -1,0 +1,215 @@
+"""Claims on devices without any: pods go where the devices are free, and nodes are bought that have them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.scenarios.manifests import Manifest, changed, deployment, node_class, node_pool, text
+from treenail.adapters.embed import Conditions, Rehearsal
+from treenail.domain.model import labels
+from treenail.domain.model.devices import ResourceSlice
+from treenail.domain.model.resource_claims import ResourceClaim
+
+GPU = "gpu.nvidia.com"
+ATTRIBUTES = f"device.attributes['{GPU}']"
+OF_GPUS = f"device.driver == '{GPU}' && {ATTRIBUTES}.type == 'gpu'"
+
+
+def following(seed: int = 1) -> Rehearsal:
+    return Rehearsal(seed=seed, conditions=Conditions(settings={"IGNORE_DRA_REQUESTS": "false"}))
+
+
+def resource(kind: str, name: str, spec: Mapping[str, Any]) -> Manifest:
+    return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def device_class(expression: str = OF_GPUS) -> Manifest:
+    return resource("DeviceClass", GPU, {"selectors": [{"cel": {"expression": expression}}]})
+
+
+def devices(count: int = 1, expression: str = "", **more: Any) -> dict[str, Any]:
+    own = [{"cel": {"expression": expression}}] if expression else []
+    exactly = {"deviceClassName": GPU, "count": count, "selectors": own, **more}
+    return {"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}
+
+
+def template(count: int = 1, expression: str = "", name: str = "gpus", **more: Any) -> Manifest:
+    return resource("ResourceClaimTemplate", name, {"spec": devices(count, expression, **more)})
+
+
+def claim(name: str = "shared", count: int = 1) -> Manifest:
+    return resource("ResourceClaim", name, devices(count))
+
+
+def using(name: str = "web", replicas: int = 1, **asked: Any) -> Manifest:
+    asked = asked or {"resourceClaimTemplateName": "gpus"}
+    path = "spec.template.spec.resourceClaims"
+    return changed(deployment(name, replicas), path, [{"name": "gpu", **asked}])
+
+
+def setting(*more: Manifest) -> str:
+    """Return a pool of GPUs and others, a class of NVIDIA's, and `more`."""
+    return text(node_class(), node_pool(families=("g4dn", "g6", "m5")), device_class(), *more)
+
+
+def refusals(rehearsal: Rehearsal) -> list[str]:
+    events = [record.event for record in rehearsal.cluster.events()]
+    return [e.message for e in events if e.reason == "FailedScheduling" and "ResourceClaim:" in e.message]
+
+
+def claims_of(rehearsal: Rehearsal) -> tuple[ResourceClaim, ...]:
+    return rehearsal.cluster.objects(ResourceClaim)
+
+
+def taken_once(rehearsal: Rehearsal) -> bool:
+    given = Counter(device for one in claims_of(rehearsal) for device in one.devices)
+    return all(count == 1 for count in given.values())
+
+
+def test_nodes_with_gpus_are_bought_for_claims_of_a_template() -> None:
+    with following() as rehearsal:
+        rehearsal.apply(setting(template(), using(replicas=4)))
+        rehearsal.run_until(lambda: rehearsal.running() == 4)
+
+        assert all(one.annotations[labels.REQUESTED_DRIVERS] == GPU for one in rehearsal.claims())
+        assert taken_once(rehearsal)
+        assert sum(len(one.devices) for one in claims_of(rehearsal)) == 4
+        bought = [one.name for one in rehearsal.claims()]
+        rehearsal.run("30m")
+        assert [one.name for one in rehearsal.claims()] == bought
+
+
+def test_the_type_bought_is_one_that_the_selector_holds_for() -> None:
+    with following() as rehearsal:
+        wanted = template(2, f"{ATTRIBUTES}.architecture == 'Ada Lovelace'")
+        rehearsal.apply(setting(wanted, using()))
+        rehearsal.run_until(lambda: rehearsal.running() == 1)
+
+        (bought,) = rehearsal.claims()
+        assert bought.labels["karpenter.k8s.aws/instance-gpu-name"] == "l4"
+
+
+def test_devices_that_are_free_on_existing_nodes_are_used_first() -> None:
+    with following() as rehearsal:
+        rehearsal.apply(setting(template(3), template(name="one"), using()))
+        rehearsal.run_until(lambda: rehearsal.running() == 1)
+        (there,) = rehearsal.claims()
+        assert there.labels["karpenter.k8s.aws/instance-gpu-count"] == "4"
+
+        rehearsal.apply(text(using("more", 2, resourceClaimTemplateName="one")))
+        rehearsal.run_until(lambda: rehearsal.running() == 3)
+
+        # One of the two is the fourth device's; for the other a node is bought.
+        assert len(rehearsal.claims()) == 2
+        assert taken_once(rehearsal)
+
+
+def test_a_shared_claim_counts_once_and_keeps_its_pods_together() -> None:
+    with following() as rehearsal:
+        rehearsal.apply(setting(claim(count=2), using(replicas=3, resourceClaimName="shared")))
+        rehearsal.run_until(lambda: rehearsal.running() == 3)
+
+        assert len({pod.node_name for pod in rehearsal.pods()}) == 1
+        (shared,) = claims_of(rehearsal)
+        assert (len(shared.devices), len(shared.users)) == (2, 3)
+
+
+def test_a_node_is_in_use_only_once_the_driver_has_published_its_devices() -> None:
+    with following() as rehearsal:
+        # Nobody runs the driver where no class names it as such.
+        odd = device_class("device.driver.startsWith('gpu.nvidia')")
+        rehearsal.apply(text(node_class(), node_pool(families=("g4dn",)), odd, template(), using()))
+        rehearsal.run("20m")
+
+        (bought,) = rehearsal.claims()
+        assert not bought.initialized
+        said = [condition.message for condition in bought.conditions]
+        assert f'DRA driver "{GPU}" has not published its devices' in said
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (template(expression=f"{ATTRIBUTES}.uuid == 'GPU-1'"), "not all that it looks at is known"),
+        (template(expression=f"{ATTRIBUTES}.type == 'mig'"), "suits no device that there is"),
+        (template(expression="device.foo == 1"), "cannot be evaluated"),
+        (template(expression="((("), "cannot be evaluated"),
+        (template(allocationMode="All", count=1), "asks for all devices of a node"),
+        (template(adminAccess=True), "asks for access that only administrators have"),
+        (template(capacity={"requests": {"memory": "1Gi"}}), "asks for a part of what devices have"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused_with_a_reason(wanted: Manifest, said: str) -> None:
+    with following() as rehearsal:
+        rehearsal.apply(setting(wanted, using(replicas=1)))
+        rehearsal.run("2m")
+
+        assert rehearsal.claims() == ()
+        assert said in refusals(rehearsal)[0]
+
+
+def test_a_restart_counts_the_devices_of_pods_that_have_a_place_already() -> None:
+    with following() as rehearsal:
+        rehearsal.apply(setting(template(), using(replicas=3)))
+        rehearsal.run_until(lambda: len(rehearsal.claims()) > 0)
+        rehearsal.crash()
+        rehearsal.restart(after=5.0)
+        rehearsal.run_until(lambda: rehearsal.running() == 3)
+        rehearsal.run("10m")
+
+        assert sum(int(one.labels["karpenter.k8s.aws/instance-gpu-count"]) for one in rehearsal.claims()) <= 4
+        assert taken_once(rehearsal)
+
+
+def test_a_pod_whose_machine_is_taken_gets_devices_anew() -> None:
+    with following() as rehearsal:
+        rehearsal.apply(setting(template(), using(replicas=3)))
+        rehearsal.run_until(lambda: rehearsal.running() == 3)
+        rehearsal.interrupt()
+        rehearsal.run("8m")
+
+        assert rehearsal.running() == 3
+        assert taken_once(rehearsal)
+
+
+@pytest.mark.parametrize("seed", [1, 7])
+def test_no_more_nodes_are_bought_where_the_scheduler_exchanges_pods(seed: int) -> None:
+    with following(seed) as rehearsal:
+        rehearsal.apply(Path("examples/007-devices.yaml"))
+        rehearsal.run("10m")
+
+        assert rehearsal.running() == 4
+        assert len(rehearsal.history()) == 4
+
+
+def published(node: str, product: str) -> Manifest:
+    """Return a slice as a driver writes it that calls its GPUs by another name."""
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    attributes = {"type": {"string": "gpu"}, "productName": {"string": product}}
+    spec = {"driver": GPU, "nodeName": node, "pool": pool}
+    return resource(
+        "ResourceSlice", f"{node}-own", {**spec, "devices": [{"name": "0", "attributes": attributes}]}
+    )
+
+
+def test_nodes_whose_driver_publishes_others_than_are_known_are_bought_ever_more_seldom() -> None:
+    with following() as rehearsal:
+        # Nobody plays the driver where no class names it as such: this test does.
+        of_any = device_class("device.attributes[device.driver].type == 'gpu'")
+        wanted = template(1, f"{ATTRIBUTES}.productName == 'NVIDIA L4'")
+        rehearsal.apply(text(node_class(), node_pool(families=("g6",)), of_any, wanted, using()))
+        for _ in range(180):
+            rehearsal.run("20s")
+            there = {one.node for one in rehearsal.cluster.objects(ResourceSlice)}
+            fresh = [c.node_name for c in rehearsal.claims() if c.node_name and c.node_name not in there]
+            if fresh:
+                rehearsal.apply(text(*(published(name, "NVIDIA L4 24GB") for name in fresh)))
+
+        # At once three times, and then after 1, 2, 4, 8, 16 and 30 minutes.
+        assert 3 <= len(rehearsal.history()) <= 8
+        assert rehearsal.running() == 0
