@@ -183,7 +183,7 @@ class ClusterModel:
             case DaemonSet():
                 self._see_daemon_set(thing)
             case Namespace() | Workload() | CapacityBuffer() | StoredPodTemplate():
-                self._see_company(thing, changed=not says_the_same(thing, known))
+                self._see_company(thing, now, changed=not says_the_same(thing, known))
             case PodDisruptionBudget():
                 self.objects.pod_budgets.put(thing)
             case _:
@@ -216,7 +216,7 @@ class ClusterModel:
             case Kind.POD_DISRUPTION_BUDGET:
                 self.objects.pod_budgets.remove(key)
             case Kind.REPLICA_SET | Kind.JOB | Kind.STATEFUL_SET:
-                self._lose_workload(kind, key)
+                self._lose_workload(kind, key, now)
             case _:
                 self._storage_changed(self.objects.storage.remove(kind, key))
         self._tend_buffers_of(None, lost)
@@ -242,9 +242,9 @@ class ClusterModel:
         if self.objects.daemons.pop(uid, None) is not None:
             self._daemons_changed()
 
-    def _lose_workload(self, kind: Kind, uid: str) -> None:
+    def _lose_workload(self, kind: Kind, uid: str, now: datetime) -> None:
         if self.objects.workloads[kind].pop(uid, None) is not None:
-            self.expected.workload(uid, changed=True)
+            self.expected.workload(uid, now, changed=True)
             self._withdraw_surplus(uid)
 
     def _see_pool(self, pool: NodePool) -> None:
@@ -262,7 +262,11 @@ class ClusterModel:
         self.capacity.forget_limit(name)
 
     def _see_company(
-        self, thing: Namespace | Workload | CapacityBuffer | StoredPodTemplate, *, changed: bool
+        self,
+        thing: Namespace | Workload | CapacityBuffer | StoredPodTemplate,
+        now: datetime,
+        *,
+        changed: bool,
     ) -> None:
         """Take in what says which other pods there are, or will be."""
         if isinstance(thing, CapacityBuffer | StoredPodTemplate):
@@ -271,7 +275,7 @@ class ClusterModel:
             self.objects.deployments[thing.uid] = thing
         elif isinstance(thing, Workload):
             self.objects.workloads[kind_of(thing)][thing.uid] = thing
-            self.expected.workload(thing.uid, changed=changed)
+            self.expected.workload(thing.uid, now, changed=changed)
             self._withdraw_surplus(thing.uid)
         else:
             self.objects.namespaces[thing.name] = thing

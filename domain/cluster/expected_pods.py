@@ -36,7 +36,8 @@ _REVISION: Final = "controller-revision-hash"
 class _Wish:
     """What is known of one workload's pods. `left` are those that ceased to be active since its last news.
 
-    `refused` says that the last plan with pods to come had no places for them.
+    `refused` says that the last plan with pods to come had no places for them. `failed` is how many failed,
+    and `paused_at` when that was heard, None where a pod was made since.
     """
 
     active: dict[str, None] = field(default_factory=dict)
@@ -48,15 +49,19 @@ class _Wish:
     not_before: datetime | None = None
     news: bool = True
     refused: bool = False
+    failed: int = 0
+    paused_at: datetime | None = None
 
 
 class ExpectedPods:
     """The pods that workloads are still to make, as far as they are expected. Mutable.
 
     A workload makes `wanted` pods, less those that are active. One that ceased to be active counts until
-    there is news of its workload: a Job says how many are done. The shape of an expected pod is that of the
-    latest pod of its workload, as admission left it. It has a uid and a promise, and is in no store of
-    objects; a pod that its workload makes takes the promise over.
+    there is news of its workload: a Job says how many are done. Where pods of a Job failed, none are expected
+    until one was made after that: its controller makes a pause, and then all that are missing (manageJob in
+    Kubernetes' pkg/controller/job). The shape of an expected pod is that of the latest pod of its workload,
+    as admission left it. It has a uid and a promise, and is in no store of objects; a pod that its workload
+    makes takes the promise over.
 
     Pods are waited for three times as long as pods took to come one after the other, 30 s at least. Then
     no more are expected until there is news of their workload, and not before a pause, which grows.
@@ -85,24 +90,29 @@ class ExpectedPods:
         if after is not None and after.active:
             if pod.uid not in wish.active:
                 wish.active[pod.uid] = None
-                self._came(wish, now)
+                self._came(wish, pod, now)
         elif pod.uid in wish.active:
             del wish.active[pod.uid]
             wish.left += 1
         self._tidy(owner.uid)
         return owner.uid
 
-    def _came(self, wish: _Wish, now: datetime) -> None:
+    def _came(self, wish: _Wish, pod: Pod, now: datetime) -> None:
         if wish.waited_since is not None:
             since = max(wish.waited_since, wish.came_at or wish.waited_since)
             self._slowest = max(now - since, self._slowest * _PACE_FADES)
         wish.came_at, wish.news = now, True
+        if wish.paused_at is not None and pod.created_at >= wish.paused_at:
+            wish.paused_at = None
 
-    def workload(self, uid: str, *, changed: bool) -> None:
+    def workload(self, uid: str, now: datetime, *, changed: bool) -> None:
         """Take in news of a workload, which says other things than before if it `changed`."""
         wish = self._wishes.setdefault(uid, _Wish())
         wish.left = 0
         wish.news = wish.news or changed
+        workload = self._objects.workload(uid)
+        if workload is not None and workload.failed > wish.failed:
+            wish.failed, wish.paused_at = workload.failed, now
         self._tidy(uid)
 
     def _tidy(self, uid: str) -> None:
@@ -172,7 +182,7 @@ class ExpectedPods:
 
     def _expects(self, owner: str, now: datetime | None) -> bool:
         workload, wish = self._objects.workload(owner), self._wishes.get(owner)
-        if workload is None or wish is None or not _makes_pods(workload):
+        if workload is None or wish is None or wish.paused_at is not None or not _makes_pods(workload):
             return False
         return now is None or not _given_up(wish, now)
 

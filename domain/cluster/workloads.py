@@ -14,7 +14,8 @@ class Workload:
     """A ReplicaSet, Job, StatefulSet or Deployment: what makes pods, and how many it wants to run now.
 
     `wanted` is the number of pods that should be active: the replicas, or of a Job
-    min(parallelism, completions - succeeded). `held` is why no more of them are made though there are
+    min(parallelism, completions - succeeded), and `failed` how many of its pods failed: the next ones are
+    made after a pause. `held` is why no more of them are made though there are
     fewer, "" where they are: "suspended", "deleted", "its pods cannot be made: MESSAGE" and the like.
     `revision` is the value of the label controller-revision-hash that the next pods of a StatefulSet bear,
     "" where any pod of it is like the next ones. `in_turn` says that each pod is made when the one before it
@@ -29,6 +30,7 @@ class Workload:
     namespace: str = "default"
     resource_version: int = 0
     wanted: int = 0
+    failed: int = 0
     held: str = ""
     revision: str = ""
     in_turn: bool = False

@@ -94,6 +94,35 @@ def test_no_pods_are_expected_that_may_not_come(other: dict[str, Any]) -> None:
     assert _planned(stage) == ["p1"]
 
 
+def _failed(job: Workload, number: int, version: int) -> Workload:
+    return replace(job, failed=number, resource_version=version)
+
+
+def test_after_a_pod_of_a_job_failed_others_are_expected_when_one_was_made_since() -> None:
+    stage = Knowing(WEB, P1)
+    stage.run(5)
+    stage.see(_failed(WEB, 1, 2))
+    late = replace(pending_pod("late"), created_at=P1.created_at)
+    stage.see(late)
+    assert stage.model.expected.to_come("web") == 0
+
+    stage.run(10)
+    stage.see(replace(pending_pod("again"), created_at=stage.now()))
+    assert stage.model.expected.to_come("web") == 1
+    stage.see(_failed(WEB, 1, 3))
+    assert stage.model.expected.to_come("web") == 1
+    stage.see(_failed(WEB, 2, 4))
+    assert stage.model.expected.to_come("web") == 0
+
+
+def test_after_a_restart_nothing_is_expected_of_a_job_with_failures_before_it_makes_a_pod() -> None:
+    stage = Knowing(_failed(WEB, 1, 2), P1, seconds=60)
+    assert stage.model.expected.to_come("web") == 0
+
+    stage.see(replace(pending_pod("again"), created_at=stage.now()))
+    assert stage.model.expected.to_come("web") == 2
+
+
 def test_the_claim_says_how_many_pods_are_to_come_and_of_whom() -> None:
     _, made = _bought()
 

@@ -134,10 +134,7 @@ def watched_replica_set(model: WatchedReplicaSetModel, _reading: Reading) -> Tra
 
 
 def watched_job(model: WatchedJobModel, _reading: Reading) -> Translation:
-    """Return the Job, nothing where it wants no pods any more.
-
-    See manageJob in Kubernetes' pkg/controller/job: after a failure the next pods wait, ten seconds and more.
-    """
+    """Return the Job, nothing where it wants no pods any more."""
     spec, status = model.spec, model.status
     uncounted = status.uncounted_terminated_pods
     succeeded = status.succeeded + len(uncounted.succeeded)
@@ -155,9 +152,7 @@ def watched_job(model: WatchedJobModel, _reading: Reading) -> Translation:
         held = "suspended"
     elif spec.managed_by != _JOB_CONTROLLER:
         held = f"managed by {spec.managed_by}"
-    elif failed:
-        held = "some of its pods failed, and the next ones are made after a pause"
-    return told("Job", model.metadata, wanted, held)
+    return told("Job", model.metadata, wanted, held, failed=failed)
 
 
 def watched_stateful_set(model: WatchedStatefulSetModel, _reading: Reading) -> Translation:
@@ -188,6 +183,7 @@ def told(
     *,
     revision: str = "",
     in_turn: bool = False,
+    failed: int = 0,
     idle: bool = False,
 ) -> Translation:
     """Return a workload that wants so many pods; nothing where that is none, unless it may be `idle`."""
@@ -200,6 +196,7 @@ def told(
         namespace=interned(meta.namespace or "default"),
         resource_version=meta.version,
         wanted=wanted,
+        failed=failed,
         held="deleted" if meta.deletion_timestamp is not None else held,
         revision=revision,
         in_turn=in_turn,

@@ -65,8 +65,6 @@ def _job(job: Job, *, deleting: bool) -> Workload | None:
     if not wanted:
         return None
     held = "suspended" if job.suspended else ""
-    if job.failed:
-        held = "some of its pods failed, and the next ones are made after a pause"
     return Workload(
         uid=job.uid,
         kind="Job",
@@ -74,6 +72,7 @@ def _job(job: Job, *, deleting: bool) -> Workload | None:
         namespace=job.namespace,
         resource_version=job.resource_version,
         wanted=wanted,
+        failed=job.failed,
         held="deleted" if deleting else held,
         for_pods_only=asks_for_pods_only(job.annotations),
     )

@@ -91,13 +91,6 @@ def test_a_job_wants_as_many_as_run_beside_each_other(
     [
         ("Job", {"suspend": True}, {}, "suspended"),
         ("Job", {"managedBy": "kueue.x-k8s.io/multikueue"}, {}, "managed by kueue.x-k8s.io/multikueue"),
-        ("Job", {}, {"failed": 1}, "some of its pods failed, and the next ones are made after a pause"),
-        (
-            "Job",
-            {},
-            {"uncountedTerminatedPods": {"failed": ["a"]}},
-            "some of its pods failed, and the next ones are made after a pause",
-        ),
         (
             "ReplicaSet",
             {},
@@ -111,6 +104,10 @@ def test_what_holds_its_pods_is_told(
     kind: str, spec: dict[str, Any], status: dict[str, Any], held: str
 ) -> None:
     assert workload(kind, spec, status).held == held
+
+
+def test_a_job_says_how_many_of_its_pods_failed() -> None:
+    assert workload("Job", {}, {"failed": 1, "uncountedTerminatedPods": {"failed": ["a"]}}).failed == 2
 
 
 @pytest.mark.parametrize("kind", KINDS)
