@@ -18,6 +18,7 @@ from tests.fuzz.manifests import CPU, NODE_CLASS, Manifest, node
 
 KEEP: Final = "karpenter.sh/do-not-disrupt"
 INITIALIZED: Final = "karpenter.sh/initialized"
+_REPLACES: Final = "treenail.sh/replaces"
 _REGISTERED: Final = "karpenter.sh/registered"
 _CLASS_LABEL: Final = "karpenter.kwok.sh/kwoknodeclass"
 _SINCE: Final = "2026-01-01T00:00:00Z"
@@ -47,14 +48,18 @@ class Machine:
     consolidatable: bool = True
     managed: bool = True
     volumes: int | None = None
+    # The nodes that its pods left for it, where it was bought for these: its claim says so, as ours do.
+    replaces: tuple[str, ...] = ()
     running: list[Shape] = field(default_factory=list)
     _used: Amounts = field(default_factory=dict)
 
     @classmethod
-    def of_way(cls, name: str, pool: Mapping[str, Any], way: Way) -> Machine:
+    def of_way(
+        cls, name: str, pool: Mapping[str, Any], way: Way, *, replaces: tuple[str, ...] = ()
+    ) -> Machine:
         """Return a new node of a pool that turned out this way."""
         taints = tuple(pool["spec"]["template"]["spec"].get("taints") or ())
-        return cls(name, pool["metadata"]["name"], way, taints)
+        return cls(name, pool["metadata"]["name"], way, taints, replaces=replaces)
 
     @property
     def cpus(self) -> int:
@@ -125,10 +130,13 @@ class Machine:
         true = ["Launched", "Registered"]
         true += ["Initialized"] if self.initialized else []
         true += ["Consolidatable"] if self.consolidatable and self.initialized else []
+        metadata: Manifest = {"name": self.name, "labels": self.labels, "creationTimestamp": _LONG_AGO}
+        if self.replaces:
+            metadata["annotations"] = {_REPLACES: ",".join(self.replaces)}
         return {
             "apiVersion": "karpenter.sh/v1",
             "kind": "NodeClaim",
-            "metadata": {"name": self.name, "labels": self.labels, "creationTimestamp": _LONG_AGO},
+            "metadata": metadata,
             "spec": {
                 "nodeClassRef": NODE_CLASS,
                 "requirements": [],

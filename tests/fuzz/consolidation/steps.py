@@ -129,7 +129,8 @@ def claims_of(cluster: Cluster, step: Step) -> list[Claim]:
 def _new_machines(cluster: Cluster, step: Step, name: str) -> Iterator[Machine]:
     pools = {one["metadata"]["name"]: one for one in cluster.items if one["kind"] == "NodePool"}
     for number, claim in enumerate(claims_of(cluster, step)):
-        yield Machine.of_way(f"{name}-{number}", pools[claim.pool.name], cheapest(claim.home.ways))
+        way = cheapest(claim.home.ways)
+        yield Machine.of_way(f"{name}-{number}", pools[claim.pool.name], way, replaces=step.removed)
 
 
 def cheapest(ways: Sequence[Way]) -> Way:

@@ -35,6 +35,15 @@ def test_each_move_of_a_whole_plan_holds_where_no_other_is_made(seed: int) -> No
     assert [str(one) for one in broken if one.rule is not Rule.BUDGET] == []
 
 
+def test_a_node_bought_for_a_pod_that_costs_nothing_to_evict_is_no_empty_node_afterwards() -> None:
+    # The pod of least deletion cost would else be evicted from one new node after the other.
+    match = play(278, cluster(278), planned)
+
+    assert match.treenail.broken == []
+    assert match.treenail.bought > 0
+    assert match.treenail.lost == 0
+
+
 PRICE = {of: cost(small(pool(), [machine("node", of)])) for of in (MIDDLE, LARGE)}
 TWO = small(pool(), [machine("node-0"), machine("node-1")], pod("web-0", "node-0"), pod("db-0", "node-1"))
 DELETED = step("node-0", node_1=["web-0"])
