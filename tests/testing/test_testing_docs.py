@@ -6,11 +6,13 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from treenail import testing
+from treenail.domain.model.causes import Cause
 from treenail.testing import Rehearsal, contracts
 
 ROOT: Path = Path(__file__).resolve().parents[2]
@@ -62,6 +64,42 @@ def test_a_failed_test_shows_the_end_of_what_happened(tmp_path: Path) -> None:
 def test_every_method_of_the_port_cloud_has_a_row(name: str) -> None:
     section = PAGE.split("| method of `Cloud` |")[1].split("```")[0]
     assert re.search(rf"^\| [^|]*`{name}`[^|]*\|", section, re.MULTILINE)
+
+
+def rows(head: str) -> dict[str, set[str]]:
+    """Return the attributes by class that a table names, less those of parts (`.requests`)."""
+    table = PAGE.split(f"| {head} |\n|---|---|\n")[1].split("\n\n")[0]
+    told: dict[str, set[str]] = {}
+    for line in table.splitlines():
+        classes, attributes = line.strip("| ").split(" | ")
+        for name in re.findall(r"`(\w+)`", classes):
+            told[name] = set(re.findall(r"`(\w+)`", attributes))
+    return told
+
+
+@pytest.mark.parametrize(("name", "attributes"), rows("value | attributes").items())
+def test_attributes_on_the_page_are_there(name: str, attributes: set[str]) -> None:
+    kind = getattr(testing, name)
+    there = {field.name for field in fields(kind)}
+    there |= {one for one, value in vars(kind).items() if isinstance(value, property)}
+
+    assert attributes
+    assert attributes - there == set()
+
+
+def test_all_fields_of_all_public_messages_are_on_the_page() -> None:
+    names = re.findall(r"`(\w+)`", PAGE.split("\n| messages |")[1].split("\n")[0])
+    told = rows("message | fields")
+
+    assert sorted(told) == sorted(names)
+    for name in names:
+        assert told[name] == {field.name for field in fields(getattr(testing, name))}, name
+
+
+def test_causes_on_the_page_are_causes() -> None:
+    named = re.findall(r'"(\w+)"', PAGE.split("A cause is text:")[1].split("\n")[0])
+
+    assert set(named) <= {cause.value for cause in Cause}
 
 
 @pytest.mark.parametrize("name", contracts.__all__)
