@@ -10,8 +10,10 @@ from treenail.domain.cluster.inventory import Inventory
 from treenail.domain.cluster.promises import PromiseBook
 from treenail.domain.model.pods import Pod, PodSpec
 
-# For so long a shortage is believed in when the last pod that told of it has a node.
-_LASTS: Final = timedelta(seconds=30)
+# For so long a shortage is believed in when the last pod that told of it has a node, and at most so long
+# while the scheduler is behind: then pods wait so long for their first try.
+_LASTS, _LASTS_MOST = timedelta(seconds=30), timedelta(minutes=5)
+_BEHIND: Final = timedelta(seconds=5)
 
 
 @dataclass(slots=True)
@@ -28,8 +30,8 @@ class UntriedPods:
     A pod lacks a node where the scheduler found none for another one that asks for no more: of the same
     scheduler and at least the same priority, with no requirement on nodes that this one has not, and with
     requests that are no larger. What has no room for that one has none for this one. It counts while it waits
-    and for 30 s after; for a pod with preferences while it waits alone, as a plan may buy a node to meet a
-    preference though another one has room.
+    and for 30 s after, and up to 5 min while the scheduler has not tried pods that are 5 s old. For a pod
+    with preferences it counts only while it waits: to meet one a plan may buy a node though another has room.
     """
 
     def __init__(self, objects: Inventory, promises: PromiseBook, *, spread_by_default: bool) -> None:
@@ -96,9 +98,18 @@ class UntriedPods:
         )
 
     def _forget(self, now: datetime) -> None:
-        over = [s for s, known in self._shortages.items() if not known.waiting and _is_over(known, now)]
-        for spec in over:
+        quiet = [(spec, known) for spec, known in self._shortages.items() if not known.waiting]
+        for spec in [spec for spec, known in quiet if self._is_over(spec, known, now)]:
             del self._shortages[spec]
+
+    def _is_over(self, spec: PodSpec, shortage: _Shortage, now: datetime) -> bool:
+        since = now - shortage.seen_at if shortage.seen_at is not None else _LASTS_MOST
+        return since >= _LASTS_MOST or (since >= _LASTS and not self._behind(spec.scheduler_name, now))
+
+    def _behind(self, scheduler: str, now: datetime) -> bool:
+        """Return whether a scheduler has not tried pods that were made a while ago."""
+        untried = (self._objects.pods[uid] for uids in self._untried.values() for uid in uids)
+        return any(p.spec.scheduler_name == scheduler and now - p.created_at >= _BEHIND for p in untried)
 
     def _tells(self, pod: Pod) -> bool:
         """Return whether a pod waits, and for nothing but a node with room that it may go to."""
@@ -110,10 +121,6 @@ class UntriedPods:
     def _prefers(self, spec: PodSpec) -> bool:
         prefers = spec.node_affinity.preferred or spec.spread or spec.pod_affinity
         return self._spread_by_default or bool(prefers)
-
-
-def _is_over(shortage: _Shortage, now: datetime) -> bool:
-    return shortage.seen_at is None or now - shortage.seen_at >= _LASTS
 
 
 def _asks_no_more(one: PodSpec, other: PodSpec) -> bool:

@@ -166,7 +166,7 @@ def test_a_shortage_is_believed_in_for_half_a_minute_after_it_and_not_by_pods_wi
     stage.see(bound_pod("marked", "node", version=2, owner="other"))
 
     stage.run(seconds)
-    stage.see(untried)
+    stage.see(replace(untried, created_at=stage.now()))
     stage.run(1)
 
     assert planned(stage).count("web") == number
@@ -179,10 +179,28 @@ def test_a_waiting_pod_that_is_resized_says_what_it_asks_for_now() -> None:
     stage.see(replace(larger, resource_version=2))
     stage.see(bound_pod("marked", "node", version=3, owner="other"))
     stage.run(31)
-    stage.see(replace(MARKED, uid="again", spec=larger.spec), UNTRIED)
+    stage.see(replace(MARKED, uid="again", spec=larger.spec), replace(UNTRIED, created_at=stage.now()))
     stage.run(1)
 
     assert "web" not in planned(stage)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "scheduler", "number"),
+    [(290, "default-scheduler", 3), (301, "default-scheduler", 0), (40, "another", 0)],
+)
+def test_a_shortage_is_believed_in_for_minutes_while_the_scheduler_is_behind(
+    seconds: float, scheduler: str, number: int
+) -> None:
+    late = replace(UNTRIED, uid="late", owners=pending_pod("p", owner="unknown").owners)
+    stage = Knowing(MARKED, WEB, asking(late, scheduler_name=scheduler))
+    stage.see(bound_pod("marked", "node", version=2, owner="other"))
+
+    stage.run(seconds)
+    stage.see(replace(UNTRIED, created_at=stage.now()))
+    stage.run(1)
+
+    assert planned(stage).count("web") == number
 
 
 @pytest.mark.parametrize("other", [{"wanted": 0}, {"held": "suspended"}, {"for_pods_only": True}])

@@ -10,15 +10,19 @@ from tests.scenarios.manifests import changed, deployment, node_class, node_pool
 from treenail.actors.system import SystemSettings
 from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.fake.cluster import ClusterSettings
+from treenail.adapters.fake.ec2 import EC2Settings
 
 WORKLOADS = [f"web-{number}" for number in range(10)]
 
 
-def with_slow_scheduler(seed: int = 1, pods_a_second: float = 20) -> Rehearsal:
+def with_slow_scheduler(
+    seed: int = 1, pods_a_second: float = 20, ec2: EC2Settings | None = None
+) -> Rehearsal:
     """Return a rehearsal of a pool whose nodes stay for an hour when they are empty."""
     conditions = Conditions(
         system=SystemSettings(cluster_name="demo"),
-        cluster=ClusterSettings(pods_scheduled=pods_a_second),
+        cluster=ClusterSettings(pods_scheduled=pods_a_second, ready=(0.1, 0.3) if ec2 else (8.0, 15.0)),
+        ec2=ec2 or EC2Settings(),
     )
     rehearsal = Rehearsal(seed=seed, conditions=conditions)
     pool = changed(node_pool(), "spec.disruption.consolidateAfter", "1h")
@@ -37,6 +41,20 @@ def test_nodes_for_all_workloads_are_asked_for_before_the_scheduler_has_tried_th
 
         assert tried < 80
         assert len(rehearsal.history()) == asked
+
+
+def test_workloads_that_come_minutes_after_the_scheduler_last_found_no_node_need_not_wait_for_it() -> None:
+    # Nodes come in a second: the scheduler finds room for all that it has come to.
+    fast = EC2Settings(pending=(0.1, 0.3), boot=(0.2, 0.5))
+    with with_slow_scheduler(pods_a_second=10, ec2=fast) as rehearsal:
+        for name in WORKLOADS:
+            rehearsal.apply(text(deployment(name, 100)))
+            rehearsal.run(7)
+        tried = sum(bool(pod.node_name) or pod.unschedulable_since is not None for pod in rehearsal.pods())
+        cpus = sum(node.allocatable["cpu"] for node in rehearsal.nodes())
+
+        assert tried < 720
+        assert cpus >= 1_000_000
 
 
 @pytest.mark.seeds(quick=3, soak=100)
