@@ -6,11 +6,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from tests.scenarios.manifests import KEPT, WAITING_CLASS, Manifest, deployment, with_claims
+from tests.scenarios.manifests import (
+    KEPT,
+    WAITING_CLASS,
+    Manifest,
+    changed,
+    deployment,
+    node_class,
+    text,
+    with_claims,
+)
 from tests.scenarios.watching import told
 from treenail.adapters.embed import Rehearsal
 from treenail.adapters.fake.cluster import ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings, Spell
+from treenail.adapters.fake.queue import NAME, QueueFaults
+from treenail.adapters.fake.telemetry import RecordingTelemetry
 
 NOBODY_LEAVES: Final[Manifest] = {
     "apiVersion": "policy/v1",
@@ -80,6 +91,30 @@ def crashed(rehearsal: Rehearsal) -> None:
 
 def out_of_capacity(rehearsal: Rehearsal) -> None:
     rehearsal.run_out("*", "*")
+
+
+def late_notice(rehearsal: Rehearsal) -> None:
+    """Have the end of a spot node announced, by a message that is received half a minute later."""
+    rehearsal.queue.faults = QueueFaults(late=1.0, late_seconds=(30.0, 35.0))
+    rehearsal.interrupt()
+
+
+class SlowCollector(RecordingTelemetry):
+    """Telemetry whose spans are never exported in the time that somebody waits for it."""
+
+    def flush(self, seconds: float) -> bool:
+        del seconds
+        return False
+
+
+def bought_and_hidden(rehearsal: Rehearsal) -> None:
+    """Have a call's answer get lost, and its instances be hidden, while the call cannot be made again."""
+    rehearsal.ec2_under(Spell.HIDDEN, 60)
+    rehearsal.ec2_under(Spell.ANSWERS_LOST, 10)
+    rehearsal.run_until(lambda: bool(rehearsal.ec2.live()), within="5s")
+    rehearsal.crash()
+    rehearsal.apply(text(changed(node_class(), "spec.tags", {"team": "blue"})))
+    rehearsal.restart(after=5)
 
 
 CASES: Final = (
@@ -354,5 +389,30 @@ CASES: Final = (
         cause="instance_stops",
         what="i-",
         seconds=100,
+    ),
+    DelayCase(
+        name="an interruption's message is 30 s late",
+        at="PodBound",
+        inject=late_notice,
+        span=f"receive {NAME}",
+        cause="queue",
+        what=NAME,
+        seconds=25,
+    ),
+    DelayCase(
+        name="the collector takes no spans of the decision in time",
+        inject=nothing,
+        conditions={"telemetry": SlowCollector()},
+        span="launch",
+        cause="trace_export",
+        what="OTLP/Export",
+    ),
+    DelayCase(
+        name="what a call bought whose answer was lost is not listed, and its node class changed meanwhile",
+        at="PlanCommitted",
+        inject=bought_and_hidden,
+        span="launch",
+        cause="instance_hidden",
+        what="EC2/",
     ),
 )
