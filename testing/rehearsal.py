@@ -31,6 +31,8 @@ class Rehearsal(EmbeddedRehearsal):
     """
 
     def __init__(self, *, seed: int = 0, conditions: Conditions | None = None) -> None:
+        if conditions is not None and not isinstance(conditions, Conditions):
+            raise TypeError(f"Rehearsal: conditions: {conditions!r} is no Conditions")
         super().__init__(seed=seed, conditions=conditions)
         self.seed = seed
         self.given = conditions or Conditions()

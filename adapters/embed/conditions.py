@@ -71,6 +71,8 @@ class Conditions:
         check_types(self.system)
         check_types(self.system.packing)
         check_types(self.system.interruptions)
+        if self.observer is not None and not callable(getattr(self.observer, "tell", None)):
+            raise TypeError(f"Conditions: observer: {self.observer!r} is no Ref: it has no method tell")
         if self.start is not None and self.start.tzinfo is None:
             raise ValueError(f"Conditions: start: {self.start} has no time zone: say tzinfo=UTC, or another")
         if self.settings and self.system != _BY_DEFAULT:

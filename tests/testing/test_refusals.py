@@ -76,6 +76,13 @@ CASES: Final[dict[str, Case]] = {
     "a node class's kind": (lambda r: r.delete("EC2NodeClas", "default"), "did you mean EC2NodeClass?"),
     "a kind to scale": (lambda r: r.scale("web", 1, kind="StatefulSets"), "did you mean StatefulSet?"),
     "a workload": (lambda r: r.scale(*in_use(r, "webb", 1)), "default/webb is not there; did you mean web?"),
+    "another workload": (lambda r: r.scale(*in_use(r, "api", 1)), "default/api is not there: there are web"),
+    "a family without its dot": (lambda r: r.run_out("c5*", "*"), "type c5*; a family is written c5.*"),
+    "no observer": (lambda _: Conditions(observer=3), "observer: 3 is no Ref"),  # type: ignore[arg-type]
+    "conditions in a dict": (
+        lambda _: Rehearsal(conditions={"seed": 1}),  # type: ignore[arg-type]
+        "conditions: {'seed': 1} is no Conditions",
+    ),
     "an object to delete": (
         lambda r: r.delete(*in_use(r, "Deployment", "webb")),
         "Deployment default/webb is not there; did you mean web?",

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from treenail.adapters.api.diagnosis import meant
 from treenail.adapters.api.workloads import ApiObject
@@ -33,6 +33,9 @@ from treenail.domain.model.runtime import Clock
 
 T = TypeVar("T", bound=ApiObject)
 Listener: TypeAlias = Callable[[Change], None]
+
+# Of the names there are, when one is not.
+_MOST_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +103,9 @@ class Store:
         if self.find(address) is None and address not in self.broken:
             namespace, _, name = address[1].rpartition("/")
             there = (key.rpartition("/") for key in self._objects[address[0]])
-            near = meant(name, (other for within, _, other in there if within == namespace))
-            raise NotFoundError(f"{spoken(address)} is not there{near}")
+            others = sorted(other for within, _, other in there if within == namespace)
+            some = f": there are {', '.join(others[:_MOST_NAMED])}" if others else ""
+            raise NotFoundError(f"{spoken(address)} is not there{meant(name, others) or some}")
 
     def by_uid(self, uid: str) -> ApiObject | None:
         """Return the object of this uid, if it is there."""

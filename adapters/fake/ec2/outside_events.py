@@ -79,7 +79,8 @@ class OutsideEvents:
             if family not in families:
                 raise ValueError(f"there is no family of instance types {family}{meant(family, families)}")
         elif name != ANY and not shop.knows(name):
-            raise ValueError(f"there is no instance type {name}{meant(name, shop.names())}")
+            hint = meant(name, shop.names()) or ("; a family is written c5.*" if ANY in name else "")
+            raise ValueError(f"there is no instance type {name}{hint}")
 
     def zone_ids(self) -> tuple[str, ...]:
         """Return the ids of the region's zones, sorted; none where its catalogue has none."""
