@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 from tests.real.system.checkpoint import Checkpoint
 from tests.real.system.controller import eventually
 from tests.real.system.departures import DisruptionCandidate, Moment
+from tests.real.system.evidence import Witness
 from tests.real.system.killable import WITHIN, Grounds, come_to, expect_nothing, killable
 from tests.real.system.loners import ground
 from tests.real.system.scene import Scene
@@ -45,9 +47,11 @@ spec:
 class Departing:
     """Six pods on two machines, of which a budget lets two be away at a time."""
 
-    def __init__(self, scene: Scene, checkpoint: Checkpoint) -> None:
+    def __init__(self, scene: Scene, checkpoint: Checkpoint, folder: Path) -> None:
         self.scene = scene
         self.checkpoint = checkpoint
+        # Where the evidence of a test that fails is kept.
+        self.folder = folder
         self._begun = time.time()
         self._bought = MACHINES
 
@@ -58,6 +62,9 @@ class Departing:
         nodes = ground(lab.cluster, cpus=4, capacity_type="spot", instanceProfile=profile)
         self.scene.cluster.apply(nodes + _WEB)
         eventually(self._rests, self.scene.summary, within=WITHIN)
+
+    def witnesses(self) -> Mapping[str, Witness]:
+        return {"controller": self}
 
     def kill_at(self, way: DisruptionCandidate, moment: Moment) -> set[str]:
         """Let nodes leave, and kill the controller when the moment has come; return whose nodes must go."""
@@ -112,7 +119,7 @@ class Departing:
 def departing(grounds: Grounds) -> Iterator[Departing]:
     """Have the pods, their machines and the controller. At the end all must go by itself."""
     with killable(grounds) as (scene, checkpoint):
-        there = Departing(scene, checkpoint)
+        there = Departing(scene, checkpoint, grounds.folder)
         there.begin()
         yield there
         there.expect_nothing_left()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
@@ -13,6 +14,7 @@ import yaml
 from tests.real.parts.control_plane import PARTS
 from tests.real.system.checkpoint import Checkpoint
 from tests.real.system.controller import eventually
+from tests.real.system.evidence import Witness
 from tests.real.system.killable import WITHIN, Grounds, come_to, expect_nothing, killable
 from tests.real.system.moments import BUYING, Moment
 from tests.real.system.scene import Scene
@@ -29,22 +31,32 @@ _LAUNCH: Final = "treenail.sh/launch"
 class Killing:
     """The walkthrough's pool, and another deployment for every kill."""
 
-    def __init__(self, scene: Scene, checkpoint: Checkpoint) -> None:
+    def __init__(self, scene: Scene, checkpoint: Checkpoint, folder: Path) -> None:
         self.scene = scene
         self.checkpoint = checkpoint
+        # Where the evidence of a test that fails is kept.
+        self.folder = folder
         self._begun = time.time()
         self._rounds = 0
-        # Machines that were bought in place of others.
-        self.replaced = 0
+        # How many machines are bought by now, if nothing is bought twice.
+        self._bought = 0
         self._pool, self._deployment = _manifests(scene)
 
     def begin(self) -> None:
         """Have the pool, without any pod."""
         self.scene.cluster.apply(self._pool)
 
+    def witnesses(self) -> Mapping[str, Witness]:
+        return {"controller": self}
+
+    def count(self) -> None:
+        """Count the machines anew: else what one try bought too much would fail all after it."""
+        self._bought = len(self.scene.bought())
+
     def add_pods(self) -> None:
         """Have pods more, which need two machines of their own."""
         self._rounds += 1
+        self._bought += MACHINES
         self.scene.cluster.apply(_named(self._deployment, f"round-{self._rounds}"))
 
     def come_to(self, moment: Moment) -> None:
@@ -61,11 +73,10 @@ class Killing:
 
     def lose_api_server_over_a_purchase(self) -> None:
         """Add pods, have the API server end while machines are bought for them, and wait until they are."""
-        wanted = (self._rounds + 1) * MACHINES
         self.come_to(BUYING)
         self.scene.cluster.plane.kill_part("kube-apiserver")
         try:
-            eventually(lambda: len(self.scene.bought()) == wanted, "nothing was bought")
+            eventually(lambda: len(self.scene.bought()) == self._bought, "nothing was bought")
         except BaseException:
             # All tests after this one need it too.
             self.find_api_server()
@@ -88,10 +99,7 @@ class Killing:
         """Wait until all pods run, on as many machines as they need; return for how long, in seconds."""
         scene = self.scene
         took = eventually(self._whole, scene.summary, within=WITHIN)
-        bought = scene.bought()
-        assert len(bought) == self._rounds * MACHINES + self.replaced, (
-            f"bought {len(bought)}: {scene.summary()}"
-        )
+        self._expect_bought()
         assert self._calls_of_instances() == self._calls_of_claims()
         return took
 
@@ -115,8 +123,11 @@ class Killing:
         for number in range(1, self._rounds + 1):
             scene.cluster.scale(f"round-{number}", 0)
         expect_nothing(scene)
-        bought = len(scene.bought())
-        assert bought == self._rounds * MACHINES + self.replaced, f"bought {bought}: {scene.summary()}"
+        self._expect_bought()
+
+    def _expect_bought(self) -> None:
+        bought = len(self.scene.bought())
+        assert bought == self._bought, f"bought {bought}, not {self._bought}: {self.scene.summary()}"
 
     def expect_parents_of_all_spans(self) -> None:
         """Wait until no stored span names a parent that is not there, and every claim's decision is there."""
@@ -127,7 +138,7 @@ class Killing:
 def killing(grounds: Grounds, **env: str) -> Iterator[Killing]:
     """Have the walkthrough's pool in a cluster, and the controller. At the end all must go by itself."""
     with killable(grounds, **env) as (scene, checkpoint):
-        there = Killing(scene, checkpoint)
+        there = Killing(scene, checkpoint, grounds.folder)
         there.begin()
         yield there
         there.expect_nothing_left()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -15,8 +16,10 @@ from tests.real.kubernetes.faults import Fault
 from tests.real.system.checkpoint import Checkpoint
 from tests.real.system.cluster import ROOT
 from tests.real.system.controller import TREENAIL, eventually
+from tests.real.system.evidence import Witness
 from tests.real.system.killable import BOOT_SECONDS, Grounds
 from tests.real.system.killing import Killing
+from tests.real.system.machine_clock import MachineClock
 from tests.real.system.quick_lease import TIMING
 from tests.real.system.scene import Scene, machines
 from treenail.domain.leadership.lease import LeaseTiming
@@ -31,6 +34,10 @@ _BEYOND_SHORT_SECONDS: Final = 10.0
 _END_SECONDS: Final = 30.0
 # A life begins with imports and with waiting for the lease. A call that is seen sooner was under way before.
 _SILENT_SECONDS: Final = 0.5
+_LOOK_EVERY: Final = 0.2
+# Far more than any lease; certificates of an API server that has just begun are good for an hour before it.
+_AHEAD: Final = timedelta(hours=1)
+_BEHIND: Final = -timedelta(minutes=20)
 _QUICK: Final = (sys.executable, "-m", "tests.real.system.quick_lease")
 
 
@@ -41,6 +48,7 @@ class Replica:
     name: str
     scene: Scene
     checkpoint: Checkpoint
+    clock: MachineClock
     born: list[float] = field(default_factory=list)
 
     def start(self) -> None:
@@ -52,6 +60,15 @@ class Replica:
     def identities(self) -> set[str]:
         """By what names it led, over all its lives."""
         return {line["identity"] for line in self.scene.controller.said("this replica leads")}
+
+    def set_clock(self, off: timedelta) -> None:
+        """Let its machine's clock be so far from the true time, and wait until it has noticed."""
+        before = self._clock_steps()
+        self.clock.set(off)
+        eventually(lambda: self._clock_steps() > before, f"the clock of {self.name} was not set")
+
+    def _clock_steps(self) -> int:
+        return len(self.scene.controller.said("the clock of this machine was set"))
 
     def writes(self) -> list[tuple[float, str, str]]:
         """Return when, in which of its lives, it sent something that changes the cluster, and what."""
@@ -112,6 +129,26 @@ class Replicas:
         leader.start()
         return took
 
+    def set_clock(self) -> float:
+        """Set the leader's clock forward, back behind the true time, and right; it must lead throughout."""
+        leader = self.leader()
+        for off in (_AHEAD, _BEHIND, timedelta(0)):
+            leader.set_clock(off)
+            _stays(lambda: self._leading() is leader, f"{leader.name} leads", self.timing.lease + 1)
+        return 0.0
+
+    def kill_ahead(self) -> float:
+        """End a leader whose clock is ahead, so that its lease may seem to be renewed in the future."""
+        leader = self.leader()
+        leader.set_clock(_AHEAD)
+        # Until it has renewed its lease.
+        time.sleep(self.timing.renew_every)
+        leader.scene.controller.kill()
+        leader.clock.set_right()
+        took = self._taken_over(leader)
+        leader.start()
+        return took
+
     def _taken_over(self, lost: Replica) -> float:
         return eventually(
             lambda: self._leading() not in (None, lost),
@@ -144,10 +181,13 @@ class Replicas:
 class Losing(Killing):
     """A cluster whose leader is lost again and again, seen through whichever replica leads."""
 
-    def __init__(self, replicas: Replicas) -> None:
+    def __init__(self, replicas: Replicas, folder: Path) -> None:
         self.replicas = replicas
         leader = replicas.leader()
-        super().__init__(leader.scene, leader.checkpoint)
+        super().__init__(leader.scene, leader.checkpoint, folder)
+
+    def witnesses(self) -> Mapping[str, Witness]:
+        return {replica.name: replica for replica in self.replicas.replicas}
 
     def follow(self) -> None:
         """Look through the replica that leads now."""
@@ -158,7 +198,19 @@ class Losing(Killing):
         """Have the machine of a claim leave, which runs by then, and another bought in its place."""
         claim = self.scene.cluster.claims()[0]
         self.scene.cluster.delete(claim["apiVersion"], claim["kind"], claim["metadata"]["name"])
-        self.replaced += 1
+        self._bought += 1
+
+
+def _stays(holds: Callable[[], bool], what: str, seconds: float) -> None:
+    """Look again and again whether something holds for so long.
+
+    Raises:
+        AssertionError: it did not, at some time.
+    """
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        assert holds(), f"not any more: {what}"
+        time.sleep(_LOOK_EVERY)
 
 
 @contextmanager
@@ -183,7 +235,7 @@ def losing(grounds: Grounds, *, quick: bool, **env: str) -> Iterator[Losing]:
         for replica in replicas:
             replica.scene.controller.wait()
         opened.enter_context(machines(scene, boot_seconds=BOOT_SECONDS))
-        there = Losing(Replicas(replicas, timing))
+        there = Losing(Replicas(replicas, timing), grounds.folder)
         there.begin()
         yield there
         there.follow()
@@ -195,6 +247,7 @@ def losing(grounds: Grounds, *, quick: bool, **env: str) -> Iterator[Losing]:
 def _replica(
     grounds: Grounds, checkpoint: Checkpoint, name: str, program: Sequence[str | Path], env: dict[str, str]
 ) -> Replica:
+    clock = MachineClock(checkpoint.kubeconfig.parent)
     scene = Scene(
         grounds.plane,
         grounds.lab,
@@ -205,7 +258,8 @@ def _replica(
         # A dry run of CreateFleet would be taken for the launch in which the leader is to be lost.
         DISABLE_DRY_RUN="true",
         AWS_SDK_UA_APP_ID=name,
+        **clock.env,
         PYTHONPATH=f"{ROOT / '.dev'}:{ROOT}",
         **env,
     )
-    return Replica(name, scene, checkpoint)
+    return Replica(name, scene, checkpoint, clock)

@@ -52,15 +52,17 @@ class Scene:
 
     def instances(self) -> list[dict[str, Any]]:
         """Return the cluster's instances that are not on their way out, oldest first."""
+        return [i for i in self.every_instance() if i["State"]["Name"] in ("pending", "running")]
+
+    def every_instance(self) -> list[dict[str, Any]]:
+        """Return all instances there ever were since the lab was laid out, oldest first."""
         pages = self.lab.client("ec2").get_paginator("describe_instances").paginate()
         found = [i for page in pages for r in page["Reservations"] for i in r["Instances"]]
-        live = [i for i in found if i["State"]["Name"] in ("pending", "running")]
-        return sorted(live, key=lambda i: (i["LaunchTime"], i["InstanceId"]))
+        return sorted(found, key=lambda i: (i["LaunchTime"], i["InstanceId"]))
 
     def bought(self) -> list[str]:
         """Return the ids of all instances there ever were since the lab was laid out."""
-        pages = self.lab.client("ec2").get_paginator("describe_instances").paginate()
-        return sorted(i["InstanceId"] for page in pages for r in page["Reservations"] for i in r["Instances"])
+        return sorted(i["InstanceId"] for i in self.every_instance())
 
     def summary(self) -> str:
         """Return how things stand, and what the controller said last."""
