@@ -16,9 +16,9 @@ from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.resources import CPU, MEMORY, PODS
 from treenail.domain.model.taints import UNSCHEDULABLE, Effect, untolerated
 
-# How unsuited a node is: by taints not liked, preferences not met, how full it is, how late it came; then
-# its name and the version of its account.
-_Candidate = tuple[int, int, float, int, str, int]
+# How unsuited a node is: by taints not liked, preferences not met, pods on it to be apart from, how full it
+# is, how late it came; then its name and the version of its account.
+_Candidate = tuple[int, int, int, float, int, str, int]
 # Of the labels that its pods' topologies go by.
 _Values = tuple[str | None, ...]
 
@@ -115,6 +115,8 @@ class Profile:
     ) -> None:
         self.spec = spec
         self.topology = topology
+        # Whether where other pods are can hold these up.
+        self.choosy = topology is not None and topology.strict
         self._keys = topology.keys if topology is not None else ()
         self._volumes = volumes
         self._hindrance: Hindrance = _no_hindrance
@@ -136,8 +138,8 @@ class Profile:
         if self.not_simulated:
             return None
         self._catch_up()
-        best = min(self._tops(), default=None)
-        return None if best is None else self._accounts.by_name[best[4]]
+        best = min(self._tops(), key=self._rank, default=None)
+        return None if best is None else self._accounts.by_name[best[-2]]
 
     def refusal(self) -> str:
         """Return why no node takes a pod of this spec, as the scheduler says it."""
@@ -161,6 +163,13 @@ class Profile:
         """Return whether pods of this spec must be near `pod`."""
         return self.topology is not None and self.topology.wants(pod)
 
+    def _rank(self, candidate: _Candidate) -> tuple[int, int, float, float, int]:
+        """Return by what to choose among the best of each kind: spreads that are wishes first, then room."""
+        dislikes, unmet, _, use, order, name, _ = candidate
+        node = self._accounts.by_name[name].node
+        uneven = self.topology.unevenness(node.labels) if self.topology is not None and node else 0.0
+        return dislikes, unmet, uneven, use, order
+
     def _tops(self) -> Iterator[_Candidate]:
         """Yield the best node of each kind."""
         for values, candidates in tuple(self._candidates.items()):
@@ -176,8 +185,8 @@ class Profile:
         found: _Candidate | None = None
         while candidates and found is None:
             first = candidates[0]
-            account = self._accounts.by_name.get(first[4])
-            if account is None or account.version != first[5]:
+            account = self._accounts.by_name.get(first[-2])
+            if account is None or account.version != first[-1]:
                 heapq.heappop(candidates)
             elif self.topology is None:
                 found = first
@@ -231,6 +240,7 @@ class Profile:
         return (
             judgement.dislikes,
             judgement.unmet,
+            self.topology.neighbours(account.node.labels) if self.topology is not None else 0,
             -use if self._fill else use,
             account.order,
             account.name,

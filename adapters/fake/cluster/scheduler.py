@@ -96,7 +96,7 @@ class Scheduler:
         profile = self._single(pod) if single else self._profile(pod)
         self._profile_of[pod.uid] = profile
         profile.waiting[pod.uid] = arrival
-        self._choosy += profile.topology is not None
+        self._choosy += profile.choosy
 
     def _dequeue(self, uid: str) -> None:
         profile = self._profile_of.pop(uid, None)
@@ -104,7 +104,7 @@ class Scheduler:
             self._singles.pop(uid, None)
             del profile.waiting[uid]
             profile.fresh.pop(uid, None)
-            self._choosy -= profile.topology is not None
+            self._choosy -= profile.choosy
 
     def _regroup(self) -> None:
         """Put those that wait with their likes again: what is asked of them may have changed."""

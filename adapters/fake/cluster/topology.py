@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -22,7 +23,7 @@ _OPPOSED: Final = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """One spread that must hold. `itself` says that the pod is among those counted."""
+    """One topology spread constraint. `itself` says that the pod is among those counted."""
 
     key: str
     max_skew: int
@@ -36,11 +37,13 @@ class Spread:
 class TopologyNeeds:
     """All that a pod's topologies ask: pods with equal needs may go to the same nodes.
 
-    `near` must all be met; `first` says that it may be the first of those it must be near. `against`
-    is the anti-affinity of others that selects it.
+    `spreads` must all hold; `wishes` (`ScheduleAnyway`) only choose among the nodes that would do. `near`
+    must all be met; `first` says that it may be the first of those it must be near. `against` is the
+    anti-affinity of others that selects it.
     """
 
     spreads: tuple[Spread, ...] = ()
+    wishes: tuple[Spread, ...] = ()
     near: tuple[DomainTerm, ...] = ()
     first: bool = False
     apart: tuple[DomainTerm, ...] = ()
@@ -58,7 +61,8 @@ def topology_needs(spec: PodSpec, namespace: str, of: Mapping[str, str], census:
     required = [(t.anti, DomainTerm.of(t, namespace)) for t in spec.pod_affinity if t.weight is None]
     near = tuple(term for anti, term in required if not anti)
     return TopologyNeeds(
-        spreads=_spreads(spec, namespace, of, census),
+        spreads=_spreads(spec, namespace, of, census, hard=True),
+        wishes=_spreads(spec, namespace, of, census, hard=False),
         near=near,
         first=all(term.selection.selects(namespace, of, census.labels_of) for term in near),
         apart=tuple(term for anti, term in required if anti),
@@ -66,12 +70,14 @@ def topology_needs(spec: PodSpec, namespace: str, of: Mapping[str, str], census:
     )
 
 
-def _spreads(spec: PodSpec, namespace: str, of: Mapping[str, str], census: Census) -> tuple[Spread, ...]:
-    hard = [spread for spread in spec.spread if spread.hard]
-    keys = tuple(labels.normalized(spread.topology_key) for spread in hard)
+def _spreads(
+    spec: PodSpec, namespace: str, of: Mapping[str, str], census: Census, *, hard: bool
+) -> tuple[Spread, ...]:
+    alike = [spread for spread in spec.spread if spread.hard is hard]
+    keys = tuple(labels.normalized(spread.topology_key) for spread in alike)
     chosen = spec.alternatives() if spec.node_selector or spec.node_affinity.required else None
     found = []
-    for spread, key in zip(hard, keys, strict=True):
+    for spread, key in zip(alike, keys, strict=True):
         selection = Selection(_narrowed(spread, of), (namespace,))
         nodes = NodeFilter(
             keys,
@@ -125,6 +131,28 @@ class _Even:
         return _UNEVEN if pods.get(domain, 0) + self._spread.itself - least > self._spread.max_skew else ""
 
 
+class _Wish:
+    """A spread with `ScheduleAnyway`: the fewer pods the domain of a node has, the better the node.
+
+    Domains are weighed as in kube-scheduler's score: by the logarithm of how many there are.
+    """
+
+    def __init__(self, spread: Spread, census: Census) -> None:
+        self.key = spread.key
+        self._slack = spread.max_skew - 1
+        self._count = census.count(Selected((spread.selection,), leaving=False), spread.key, spread.nodes)
+
+    def pods(self, of: Mapping[str, str]) -> int:
+        """Return how many pods there are in the domain of a node with the labels `of`."""
+        return self._count.pods.get(of.get(self.key, ""), 0)
+
+    def load(self, of: Mapping[str, str]) -> float:
+        """Return how little a node suits the spread; infinitely little without the label."""
+        if self.key not in of:
+            return math.inf
+        return self.pods(of) * math.log(len(self._count.pods) + 2) + self._slack
+
+
 class _Near:
     """All terms at once: only pods that all of them select count, as kube-scheduler has it."""
 
@@ -174,7 +202,23 @@ class Topology:
             self._rules.append(_Apart(term.key, census.count(Owners(term), term.key), _OPPOSED))
         self._by_node = [rule for rule in self._rules if labels.HOSTNAME in rule.keys]
         self._by_domain = [rule for rule in self._rules if labels.HOSTNAME not in rule.keys]
-        self.keys = tuple(dict.fromkeys(key for rule in self._by_domain for key in rule.keys))
+        self._wishes = [_Wish(spread, census) for spread in needs.wishes]
+        keys = [key for rule in self._by_domain for key in rule.keys]
+        keys += [wish.key for wish in self._wishes if wish.key != labels.HOSTNAME]
+        self.keys = tuple(dict.fromkeys(keys))
+
+    @property
+    def strict(self) -> bool:
+        """Whether it can hold a pod up."""
+        return bool(self._rules)
+
+    def neighbours(self, of: Mapping[str, str]) -> int:
+        """Return how many pods a node with the labels `of` has from which the pods would rather be apart."""
+        return sum(wish.pods(of) for wish in self._wishes if wish.key == labels.HOSTNAME)
+
+    def unevenness(self, of: Mapping[str, str]) -> float:
+        """Return how little a node with the labels `of` suits the spreads that are wishes."""
+        return sum(wish.load(of) for wish in self._wishes)
 
     def misfit(self, account: NodeAccount) -> str:
         """Return why a node does not do, "" where it does."""

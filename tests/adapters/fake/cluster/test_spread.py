@@ -256,6 +256,36 @@ def test_a_mere_wish_to_spread_holds_no_pod_up() -> None:
     assert by_zone(rig) == {"a": 3}
 
 
+def test_a_mere_wish_to_spread_chooses_the_zone_with_the_fewest_pods_before_the_emptiest_node() -> None:
+    rig = Rig()
+    wish = TopologySpread(ZONE, 1, hard=False, selector=WEB)
+    rig.cluster.apply(in_zone("a", "a", cpu="64"), in_zone("b", "b"), in_zone("c", "c"))
+    rig.cluster.apply(a_deployment("web", 9, spec=spreading(wish)))
+
+    assert by_zone(rig) == {"a": 3, "b": 3, "c": 3}
+
+
+def test_wishes_to_spread_over_zones_and_over_nodes_are_both_kept_where_they_can_be() -> None:
+    rig = Rig()
+    over_zones = TopologySpread(ZONE, 1, hard=False, selector=WEB)
+    over_nodes = TopologySpread(HOSTNAME, 1, hard=False, selector=WEB)
+    rig.cluster.apply(*(in_zone(f"{zone}{n}", zone, cpu="16") for zone in "ab" for n in range(3)))
+    rig.cluster.apply(a_deployment("web", 6, spec=spreading(over_zones, over_nodes)))
+
+    assert by_zone(rig) == {"a": 3, "b": 3}
+    assert len({pod.node_name for pod in rig.pods_of("web")}) == 6
+
+
+def test_a_node_without_the_label_of_a_wish_is_the_last_choice() -> None:
+    rig = Rig()
+    wish = TopologySpread("rack", 1, hard=False, selector=WEB)
+    rig.cluster.apply(in_zone("none", "a", cpu="64"), in_zone("one", "a", cpu="4", labels={"rack": "1"}))
+    rig.cluster.apply(a_deployment("web", 2, spec=spreading(wish)))
+    rig.run(5)
+
+    assert {pod.node_name for pod in rig.pods_of("web")} == {"one"}
+
+
 def test_the_spread_of_a_daemon_looks_at_its_own_node_alone() -> None:
     rig = Rig()
     everything = LabelSelector()
