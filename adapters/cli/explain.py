@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from treenail.adapters.cli.kubeconfig import Context, Kubeconfig
-from treenail.adapters.cli.output_format import Output, OutputFormat, write_json
+from treenail.adapters.cli.output_format import Output, OutputFormat, console_on, write_json
 from treenail.adapters.cli.problems import BadInputError
+from treenail.adapters.cli.timeline_report import write_hanging
 from treenail.domain.cluster.cluster_facts import Kind
 from treenail.domain.cluster.restoring import restore_expected
 from treenail.domain.explain.explanation import Statement, ago
@@ -114,12 +115,16 @@ def _print(
         }
         write_json(report, sort_keys=True)
         return
-    lines = [subject, *(f"  {one.says}" for one in statements)]
+    console = console_on(sys.stdout)
+    write_hanging(console, "", subject)
+    for statement in statements:
+        write_hanging(console, "  ", statement.says)
     if events:
-        lines += ["Events", *(_line(one, now) for one in events)]
-    sys.stdout.write("\n".join(lines) + "\n")
+        write_hanging(console, "", "Events")
+    for event in events:
+        write_hanging(console, "  ", _line(event, now))
 
 
 def _line(event: ToldEvent, now: datetime) -> str:
     times = f" (x{event.count})" if event.count > 1 else ""
-    return f"  {ago(event.at, now)}{times}, {event.about} {event.reason}: {event.message}"
+    return f"{ago(event.at, now)}{times}, {event.about} {event.reason}: {event.message}"

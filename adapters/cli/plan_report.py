@@ -19,6 +19,7 @@ from treenail.adapters.embed.consolidation_preview import (
 from treenail.adapters.embed.previewed_cluster import PoolBudget
 from treenail.domain.model.blockers import Blocker
 from treenail.domain.model.causes import Cause
+from treenail.domain.model.counted import counted
 from treenail.domain.model.instants import write_instant
 from treenail.domain.model.labels import CAPACITY_TYPE, ZONE
 from treenail.domain.packing.plan import PlannedClaim
@@ -144,7 +145,9 @@ def _targets(move: PreviewedMove) -> Iterator[str]:
 
 def _what(claim: PlannedClaim) -> str:
     """Return the cheapest of what a claim may become, as a person would say it."""
-    more = f" or {len(claim.instance_types) - 1} other types" if len(claim.instance_types) > 1 else ""
+    more = (
+        f" or {counted(len(claim.instance_types) - 1, 'other type')}" if len(claim.instance_types) > 1 else ""
+    )
     return f"{claim.instance_types[0]}{more} at ${claim.price:.4f}/h"
 
 
@@ -186,8 +189,8 @@ def _budgets(budgets: Sequence[PoolBudget], *, whole: bool) -> Iterator[str]:
             continue
         left_out = ", which this plan leaves out of account" if whole else ""
         yield (
-            f"budgets of {one.pool}: of {one.nodes} nodes {_count(one.empty)} may go now as empty, and "
-            f"{_count(one.underutilized)} more as underutilized{left_out}"
+            f"budgets of {one.pool}: of {counted(one.nodes, 'node')} {_count(one.empty)} may go now as "
+            f"empty, and {_count(one.underutilized)} more as underutilized{left_out}"
         )
 
 
@@ -197,7 +200,7 @@ def _count(allowed: int | None) -> str:
 
 def _notes(made: ConsolidationPreview) -> Iterator[str]:
     if made.waiting:
-        yield f"{made.waiting} pods wait for a place; they are given one before anything is moved"
+        yield f"{counted(made.waiting, 'pod waits', 'pods wait')} for a place, which comes before any move"
     if made.unpriced:
         yield f"the price is not known of {named(made.unpriced)}: a deletion there counts as saving little"
     if made.cut_short:
@@ -212,8 +215,9 @@ def _sum(made: ConsolidationPreview) -> str:
     if not nodes:
         return f"nothing to move: the nodes cost ${made.cost_before:.4f}/h{_least(made)}"
     return (
-        f"{nodes} nodes would go in {len(made.moves)} moves: ${made.cost_after:.4f}/h in place of "
-        f"${made.cost_before:.4f}/h, ${saves * _HOURS_A_MONTH:.0f} a month less{_least(made)}"
+        f"{counted(nodes, 'node')} would go in {counted(len(made.moves), 'move')}: "
+        f"${made.cost_after:.4f}/h in place of ${made.cost_before:.4f}/h, "
+        f"${saves * _HOURS_A_MONTH:,.0f} a month less{_least(made)}"
     )
 
 

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from typing import Final, TextIO
 
 from rich.console import Console
-from rich.table import Table
 
 from treenail.adapters.cli.output_format import console_on
+from treenail.adapters.cli.text_table import write_table
 from treenail.adapters.cli.timeline_report import write_hanging, write_timeline
 from treenail.adapters.cli.trace_tree import write_trace
 from treenail.adapters.embed.dollars import dollars
@@ -17,10 +17,23 @@ from treenail.adapters.embed.history import NodeRecord
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.embed.rehearsal_summary import RehearsalSummary
 from treenail.adapters.embed.rehearsal_summary import as_json as summary_as_json
+from treenail.domain.model.counted import counted
 
 _MOST_TRACES: Final = 10
 _MOST_TOLD: Final = 20
 _PLACES: Final = 6
+_NODE_HEADERS: Final = (
+    "node",
+    "type",
+    "zone",
+    "capacity",
+    "pool",
+    "$/h",
+    "launched",
+    "terminated",
+    "cause",
+)
+_EVENT_HEADERS: Final = ("last seen", "count", "reason", "object", "message")
 
 
 def as_json(rehearsal: Rehearsal, summary: RehearsalSummary) -> dict[str, object]:
@@ -105,10 +118,10 @@ def write_report(
     console = console_on(to)
     write_timeline(rehearsal.timeline.entries, console)
     console.print()
-    console.print(_nodes(rehearsal.history()))
+    write_table(console, _NODE_HEADERS, _nodes(rehearsal.history()))
     if events:
         console.print()
-        console.print(_events(rehearsal))
+        write_table(console, _EVENT_HEADERS, _events(rehearsal))
     decisions = [(f"decision {one}", trace) for one, trace in rehearsal.decisions()]
     ends = [(f"the end of {node}", trace) for node, trace in rehearsal.ends()]
     for several, called in ((decisions, "decisions"), (ends, "ends")):
@@ -121,13 +134,9 @@ def write_report(
     write_summary(summary, to)
 
 
-def _nodes(nodes: tuple[NodeRecord, ...]) -> Table:
-    table = Table(
-        "node", "type", "zone", "capacity", "pool", "$/h", "launched", "terminated", "cause", box=None
-    )
-    for n in nodes:
-        gone = "" if n.terminated_at is None else f"{n.terminated_at:.1f}"
-        table.add_row(
+def _nodes(nodes: tuple[NodeRecord, ...]) -> list[tuple[str, ...]]:
+    return [
+        (
             n.name,
             n.instance_type,
             n.zone,
@@ -135,24 +144,25 @@ def _nodes(nodes: tuple[NodeRecord, ...]) -> Table:
             n.node_pool,
             f"{n.price:.4f}",
             f"{n.launched_at:.1f}",
-            gone,
+            "" if n.terminated_at is None else f"{n.terminated_at:.1f}",
             n.cause or "",
         )
-    return table
+        for n in nodes
+    ]
 
 
-def _events(rehearsal: Rehearsal) -> Table:
-    table = Table("last seen", "count", "reason", "object", "message", box=None)
+def _events(rehearsal: Rehearsal) -> list[tuple[str, ...]]:
     start = rehearsal.cluster.now().timestamp() - rehearsal.seconds
-    for record in rehearsal.cluster.events():
-        table.add_row(
+    return [
+        (
             f"{record.last_at.timestamp() - start:.1f}",
             str(record.count),
             record.event.reason,
             str(record.event.about),
             record.event.message,
         )
-    return table
+        for record in rehearsal.cluster.events()
+    ]
 
 
 # --- the summary
@@ -189,7 +199,7 @@ def write_summary(summary: RehearsalSummary, to: TextIO) -> None:
         [f"{w.pods} since {w.since:.0f} s: {w.reason}" for w in summary.waiting_groups()],
     )
     console.print(
-        f"\n{summary.pods} pods, {summary.running} running; {summary.nodes} nodes; "
+        f"\n{counted(summary.pods, 'pod')}, {summary.running:,} running; {counted(summary.nodes, 'node')}; "
         f"${summary.cost:.4f} spent in {summary.seconds:g} s of virtual time",
         highlight=False,
     )

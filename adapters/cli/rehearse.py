@@ -31,6 +31,7 @@ from treenail.adapters.cli.report_file import ReportFile, writable, write_page
 from treenail.adapters.cli.told_settings import SettingsSaid
 from treenail.adapters.embed.rehearsal_story import tell_story
 from treenail.adapters.embed.rehearsal_summary import summarize
+from treenail.domain.model.counted import counted
 from treenail.domain.packing.problem import NODE_OVERHEAD_COST
 
 
@@ -80,4 +81,4 @@ def rehearse(  # noqa: PLR0913, PLR0917 (each is an option of the command)
             cluster = rehearsal.conditions.system.cluster_name
             spans, end = rehearsal.telemetry.spans(), rehearsal.world.now()
             sent = send_spans(collector, spans, end, cluster, rehearsal.ec2.region)
-            sys.stderr.write(f"treenail: sent {sent} spans to {collector}\n")
+            sys.stderr.write(f"treenail: sent {counted(sent, 'span')} to {collector}\n")

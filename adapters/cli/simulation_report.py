@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TextIO
-
-from rich.table import Table
+from typing import Final, TextIO
 
 from treenail.adapters.cli.output_format import console_on
 from treenail.adapters.cli.refusal_report import named, refused_as_json, write_refused
+from treenail.adapters.cli.text_table import write_table
 from treenail.adapters.embed.simulation import Simulation
+from treenail.domain.model.counted import counted
 from treenail.domain.model.labels import CAPACITY_TYPE, ZONE
 from treenail.domain.packing.plan import PlannedClaim
+
+_HEADERS: Final = ("pool", "cheapest type", "of", "$/h", "zones", "as", "pods", "requests", "which")
 
 
 def as_json(simulation: Simulation, seconds: list[float]) -> dict[str, object]:
@@ -52,32 +54,32 @@ def write_report(simulation: Simulation, to: TextIO) -> None:
     """Write the nodes to buy, what goes onto existing ones, and why pods were refused."""
     console = console_on(to)
     plan, names = simulation.plan, simulation.pod_names
-    table = Table("pool", "cheapest type", "of", "$/h", "zones", "as", "pods", "requests", "which", box=None)
-    for claim in plan.claims:
-        requests = ", ".join(f"{name} {amount}" for name, amount in claim.requests.format().items())
-        table.add_row(
-            claim.pool,
-            claim.instance_types[0],
-            str(len(claim.instance_types)),
-            f"{claim.price:.4f}",
-            _may_be(claim, ZONE),
-            _may_be(claim, CAPACITY_TYPE),
-            str(len(claim.pods)),
-            requests,
-            named([names[uid] for uid in claim.pods]),
-        )
     if plan.claims:
-        console.print(table)
+        write_table(console, _HEADERS, [_row(claim, names) for claim in plan.claims])
     for node, pods in simulation.onto_existing().items():
         console.print(f"{len(pods)} onto {node}: {named(pods)}", highlight=False, markup=False)
     write_refused(plan.refused, names, console)
     for line in (*_left_alone(simulation), *_sized(simulation)):
         console.print(line, highlight=False, markup=False)
     console.print(
-        f"{len(names)} pods, {len(plan.claims)} nodes to buy for ${plan.cost:.4f}/h "
+        f"{counted(len(names), 'pod')}, {counted(len(plan.claims), 'node')} to buy for ${plan.cost:.4f}/h "
         f"(no plan could cost less than ${plan.lower_bound:.4f}/h); with what nodes cost beside their prices "
         f"${plan.whole_cost:.4f}/h (${plan.whole_lower_bound:.4f}/h)",
         highlight=False,
+    )
+
+
+def _row(claim: PlannedClaim, names: dict[str, str]) -> tuple[str, ...]:
+    return (
+        claim.pool,
+        claim.instance_types[0],
+        str(len(claim.instance_types)),
+        f"{claim.price:.4f}",
+        _may_be(claim, ZONE),
+        _may_be(claim, CAPACITY_TYPE),
+        str(len(claim.pods)),
+        ", ".join(f"{name} {amount}" for name, amount in claim.requests.format().items()),
+        named([names[uid] for uid in claim.pods]),
     )
 
 
@@ -99,7 +101,8 @@ def _sized(simulation: Simulation) -> Iterator[str]:
     for pool, size, there in simulation.sized():
         least = "" if pool.static else "at least "
         gate = ", with the feature gate StaticCapacity" if pool.static else ""
-        yield f"{pool.name} is to have {least}{size} nodes, whatever pods need{gate}: {there} are there"
+        nodes = counted(size, "node")
+        yield f"{pool.name} is to have {least}{nodes}, whatever pods need{gate}: {there} there"
 
 
 def _may_be(claim: PlannedClaim, key: str) -> str:

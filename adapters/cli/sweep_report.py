@@ -6,15 +6,16 @@ import shlex
 import sys
 
 from msgspec.structs import replace
-from rich.table import Table
 
 from treenail.adapters.cli.output_format import console_on
 from treenail.adapters.cli.rehearsal_options import RehearsalOptions
 from treenail.adapters.cli.sweep_shares import named
+from treenail.adapters.cli.text_table import write_table
 from treenail.adapters.cli.timeline_report import write_hanging
 from treenail.adapters.embed.actions import parse_action
 from treenail.adapters.embed.seed_results import MEASURES
 from treenail.adapters.embed.sweep import Distribution, Sweep, WorstSeed
+from treenail.domain.model.counted import counted
 
 
 def command_for(worst: WorstSeed, options: RehearsalOptions, sweep: Sweep) -> str:
@@ -42,12 +43,14 @@ def write_sweep(sweep: Sweep, title: str, commands: dict[WorstSeed, str]) -> Non
     for condition, side, failed in sweep.failed():
         on = f" on {side.upper()}" if sweep.b else ""
         write_hanging(
-            console, "", f"{condition}{on} with {len(failed):,} of {len(seeds):,} seeds: {named(failed)}"
+            console,
+            "",
+            f"{condition}{on} with {len(failed):,} of {counted(len(seeds), 'seed')}: {named(failed)}",
         )
     for line in sweep.skipped():
         write_hanging(console, "", line)
     write_hanging(console, "", f"{title}, seeds {seeds[0]} to {seeds[-1]}\n")
-    console.print(_table(sweep), highlight=False)
+    write_table(console, _headers(sweep), _rows(sweep))
     if commands:
         write_hanging(console, "\n", "To repeat the seeds with the highest numbers:")
     for one, command in commands.items():
@@ -57,9 +60,13 @@ def write_sweep(sweep: Sweep, title: str, commands: dict[WorstSeed, str]) -> Non
         console.print(f"    {command}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _table(sweep: Sweep) -> Table:
-    columns = ("", *(("side",) if sweep.b else ()), "min", "median", "p90", "max", "worst seed")
-    table = Table(*columns, *(("seeds lower", "higher") if sweep.b else ()), box=None)
+def _headers(sweep: Sweep) -> tuple[str, ...]:
+    numbers = "min", "median", "p90", "max", "worst seed"
+    return ("", "side", *numbers, "seeds lower", "higher") if sweep.b else ("", *numbers)
+
+
+def _rows(sweep: Sweep) -> list[list[str]]:
+    rows = []
     for name, measure in MEASURES.items():
         for side in sweep.sides:
             found = sweep.distributions(side)[name]
@@ -69,8 +76,8 @@ def _table(sweep: Sweep) -> Table:
             row += _cells(name, found)
             if side == "b":
                 row += [f"{count:,}" for count in sweep.against(name)]
-            table.add_row(*row)
-    return table
+            rows.append(row)
+    return rows
 
 
 def _cells(name: str, found: Distribution | None) -> list[str]:

@@ -43,7 +43,8 @@ def write_timeline(entries: Sequence[TimelineEntry], console: Console) -> None:
 def write_hanging(console: Console, head: str, text: str) -> None:
     """Write `text` behind `head`; on a terminal it is wrapped, and stays to the right of `head`."""
     width = max(console.width - len(head), _NARROWEST) if console.is_terminal else None
-    lines = textwrap.wrap(text, width) if width else [text]
+    # Names are not broken at their hyphens.
+    lines = textwrap.wrap(text, width, break_on_hyphens=False) if width else [text]
     below = [f"{'':{len(head)}}{line}" for line in lines[1:]]
     whole = "\n".join((f"{head}{lines[0] if lines else ''}".rstrip(), *below))
     console.print(whole, highlight=False, markup=False, soft_wrap=True)

@@ -22,6 +22,7 @@ from treenail.domain.explain.explanation import ago
 from treenail.domain.explain.node_progress import Progress, progress_of, waits_for
 from treenail.domain.model import labels
 from treenail.domain.model.claim_prices import price_of
+from treenail.domain.model.counted import counted
 from treenail.domain.model.resources import Resources, total
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _BAR: Final = 10
 _COLUMNS: Final = ("node", "type", "zone", "as", "pool", "$/h", "pods", "cpu", "memory", "age", "state")
 # What a terminal of 80 columns has room for.
 _NARROW: Final = ("node", "type", "$/h", "pods", "cpu", "memory", "state")
-_NARROW_WIDTHS: Final = {"node": 28, "state": 16}
+_NARROWEST_NAME: Final = 8
 _WIDE_FROM: Final = 130
 _FULL: Final = 0.9
 _SHORTEST_SECONDS: Final = 0.5
@@ -81,47 +82,53 @@ def _fitting(console: Console) -> int:
 def shown(state: StateShown, most: int | None = None, width: int = _WIDE_FROM) -> Group:
     """Return the state as it is printed: the sums, then the nodes, at most so many, the dearest first.
 
-    Below 130 columns there are fewer of the table, and shares without bars.
+    Below 130 columns there are fewer of the table, names without their domain, and shares without bars.
     """
     wide = width >= _WIDE_FROM
     nodes = sorted(state.nodes, key=lambda n: (-(_price(n) or 0.0), n.view.name))
     kept = nodes if most is None else nodes[:most]
-    parts: list[Text | Table] = [_sums(state), _table(kept, state.now, wide=wide)]
+    parts: list[Text | Table] = [_sums(state, wide=wide), _table(kept, state.now, width)]
     if len(kept) < len(nodes):
-        parts.append(Text(f"and {len(nodes) - len(kept)} more nodes", style="dim"))
+        parts.append(Text(f"and {counted(len(nodes) - len(kept), 'more node')}", style="dim"))
     for waiting in state.waiting[:3]:
         place = f", has a place on {waiting.promised}" if waiting.promised else ", has no place yet"
         parts.append(Text(f"waits: {waiting.pod.key}{place}", style="yellow"))
     if len(state.waiting) > 3:  # noqa: PLR2004 (as many as are named)
-        parts.append(Text(f"and {len(state.waiting) - 3} more pods wait", style="yellow"))
+        more = counted(len(state.waiting) - 3, "more pod waits", "more pods wait")
+        parts.append(Text(f"and {more}", style="yellow"))
     return Group(*parts)
 
 
-def _sums(state: StateShown) -> Text:
+def _sums(state: StateShown, *, wide: bool) -> Text:
     rate = sum(_price(node) or 0.0 for node in state.nodes)
     unpriced = sum(_price(node) is None for node in state.nodes)
     pods = sum(len(node.pods) for node in state.nodes)
     used, room = total(map(_used, state.nodes)), total(node.view.allocatable for node in state.nodes)
     said = Text(
-        f"{len(state.nodes)} nodes  ${rate:,.3f}/h  ${rate * _HOURS_A_MONTH:,.0f}/month"
+        f"{counted(len(state.nodes), 'node')}  ${rate:,.3f}/h  ${rate * _HOURS_A_MONTH:,.0f}/month"
         + (f" (without {unpriced} of unknown price)" if unpriced else "")
-        + f"  {pods} pods, {len(state.waiting)} waiting  "
+        + f"  {counted(pods, 'pod')}, {len(state.waiting)} waiting  "
     )
     for name in ("cpu", "memory"):
         said.append(f"{name} ")
-        said.append_text(_bar(used.get(name, 0), room.get(name, 0)))
+        said.append_text(_bar(used.get(name, 0), room.get(name, 0), bar=wide))
         said.append("  ")
     return said
 
 
-def _table(nodes: Iterable[ShownNode], now: datetime, *, wide: bool) -> Table:
+def _table(nodes: Iterable[ShownNode], now: datetime, width: int) -> Table:
+    """Return the table of the nodes. Only their names are shortened: half a number says something else."""
+    wide = width >= _WIDE_FROM
     columns = _COLUMNS if wide else _NARROW
+    rows = [dict(zip(_COLUMNS, _cells(node, now, wide=wide), strict=True)) for node in nodes]
+    widths = {name: max((len(name), *(len(row[name]) for row in rows))) for name in columns}
+    spaces = 2 * len(columns)
+    left = width - spaces - sum(widths[name] for name in columns if name != "node")
     table = Table(box=None)
     for name in columns:
-        table.add_column(name, no_wrap=True, max_width=None if wide else _NARROW_WIDTHS.get(name))
-    for node in nodes:
-        cells = dict(zip(_COLUMNS, _cells(node, now, wide=wide), strict=True))
-        table.add_row(*(cells[name] for name in columns))
+        table.add_column(name, no_wrap=True, max_width=max(left, _NARROWEST_NAME) if name == "node" else None)
+    for row in rows:
+        table.add_row(*(row[name] for name in columns))
     return table
 
 
@@ -131,10 +138,11 @@ def _cells(node: ShownNode, now: datetime, *, wide: bool) -> tuple[str | Text, .
     price, used, room = _price(node), _used(node), node.view.allocatable
     progress = progress_of(view)
     state = Text(progress.value, style=_STYLES.get(progress, "yellow"))
-    why = waits_for(view)
+    why = waits_for(view) if wide else ""
     made = next(thing.created_at for thing in (view.claim, view.node) if thing is not None)
+    name = view.node_name or view.name
     return (
-        view.node_name or view.name,
+        name if wide else name.partition(".")[0],
         own.get(labels.INSTANCE_TYPE, ""),
         own.get(labels.ZONE, ""),
         own.get(labels.CAPACITY_TYPE, ""),

@@ -13,6 +13,7 @@ from treenail.domain.explain.node_progress import Progress, progress_of, waits_f
 from treenail.domain.model import labels
 from treenail.domain.model.claim_conditions import MILESTONES
 from treenail.domain.model.claim_prices import price_of
+from treenail.domain.model.counted import counted
 from treenail.domain.model.nodes import condition_of
 from treenail.domain.model.resources import total
 from treenail.domain.telemetry.span_attributes import CAUSE, CLAIM, DECISION_ID, POOL
@@ -120,13 +121,13 @@ def _findings(state: StateShown, start: datetime) -> Iterator[tuple[str, tuple[F
         for one in state.waiting[:_MOST_WAITING]
     )
     more = f", the first {_MOST_WAITING}" if len(state.waiting) > _MOST_WAITING else ""
-    yield f"{len(state.waiting):,} pods wait{more}", waiting
+    yield f"{counted(len(state.waiting), 'pod waits', 'pods wait')}{more}", waiting
     held = tuple(
         Finding(node.view.node_name or node.view.name, f"{progress_of(node.view).value}: {why}")
         for node in state.nodes
         if (why := waits_for(node.view))
     )
-    yield f"{len(held):,} nodes wait for something", held[:_MOST_WAITING]
+    yield f"{counted(len(held), 'node waits', 'nodes wait')} for something", held[:_MOST_WAITING]
 
 
 def _money(state: StateShown) -> tuple[Bar, ...]:

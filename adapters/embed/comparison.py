@@ -13,6 +13,7 @@ from treenail.adapters.embed.history import NodeRecord
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.embed.rehearsal_story import rates
 from treenail.adapters.embed.rehearsal_summary import RehearsalSummary, summarize
+from treenail.domain.model.counted import counted
 
 # Costs nearer to each other than this are told as equal.
 _EQUAL_WITHIN: Final = 0.0005
@@ -99,9 +100,10 @@ class Comparison:
             evicted = sum(s.evictions for s in summaries)
             left = sum(len(s.waiting) for s in summaries)
             short = len({str(w.workload) for s in summaries for w in s.workloads if w.too_few})
-            said = f"{side}: 99 % of pods waited at most {p99:.0f} s, {evicted} evictions"
-            said += f", {left} pods wait at the end" if left else ""
-            said += f", {short} workloads below their budgets" if short else ""
+            said = f"{side}: 99 % of pods waited at most {p99:.0f} s, {counted(evicted, 'eviction')}"
+            said += f", {counted(left, 'pod waits', 'pods wait')} at the end" if left else ""
+            below = counted(short, "workload below its budget", "workloads below their budgets")
+            said += f", {below}" if short else ""
             yield said
 
 

@@ -8,6 +8,7 @@ from treenail.adapters.embed.comparison import Comparison, Outcome
 from treenail.adapters.embed.dollars import dollars
 from treenail.adapters.embed.rehearsal_story import thinned
 from treenail.adapters.report.story import Curve, Fact, Sheet, Story
+from treenail.domain.model.counted import counted
 
 COLUMNS = (
     "seed",
@@ -56,7 +57,7 @@ def tell_comparison(comparison: Comparison, title: str, subtitle: str) -> Story:
 def _facts(comparison: Comparison) -> Iterator[Fact]:
     for side, outcomes in (("A", comparison.a), ("B", comparison.b)):
         first = outcomes[0].summary
-        yield Fact(f"{side} spent", dollars(first.cost), f"{first.nodes_most} nodes at most")
+        yield Fact(f"{side} spent", dollars(first.cost), f"{counted(first.nodes_most, 'node')} at most")
 
 
 def rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:

@@ -28,6 +28,7 @@ from treenail.adapters.report.story import (
     TraceStory,
 )
 from treenail.domain.model import labels
+from treenail.domain.model.counted import counted
 from treenail.domain.telemetry.delays import CAUSE_OF_DELAY
 from treenail.domain.telemetry.span_trees import SpanTree, grow
 from treenail.domain.telemetry.tracing import Attribute, Span, SpanEvent
@@ -80,9 +81,9 @@ def _facts(summary: RehearsalSummary) -> Iterator[Fact]:
 def _findings(summary: RehearsalSummary) -> Iterator[tuple[str, tuple[Finding, ...]]]:
     groups = summary.waiting_groups()[:_MOST_FINDINGS]
     waiting = tuple(Finding(g.pods, g.reason, g.since) for g in groups)
-    yield f"{len(summary.waiting):,} pods that wait at the end", waiting
+    yield f"{counted(len(summary.waiting), 'pod that waits', 'pods that wait')} at the end", waiting
     blocked = tuple(Finding(b.node, b.reason, b.since) for b in summary.blocked[:_MOST_FINDINGS])
-    yield f"{len(summary.blocked):,} drains that are held up at the end", blocked
+    yield f"{counted(len(summary.blocked), 'drain that is', 'drains that are')} held up at the end", blocked
     if summary.held_back:
         refused = tuple(Finding(h.workload, h.told, h.since) for h in summary.held_back[:_MOST_FINDINGS])
         yield f"{len(summary.held_back):,} workloads whose pods the API server refuses", refused
@@ -225,20 +226,23 @@ def _traces(rehearsal: Rehearsal) -> tuple[list[tuple[str, tuple[TraceStory, ...
     return told, cut
 
 
+def _some(number: object, one: str, several: str = "") -> str:
+    return counted(number, one, several) if isinstance(number, int) and number else ""
+
+
 def _plans(rehearsal: Rehearsal) -> dict[str, str]:
     """Return what each decision came to, in few words."""
     said: dict[str, str] = {}
     for entry in rehearsal.timeline.entries:
         match entry:
             case TimelineEntry(event="PlanCommitted", fields={"decision": str(decision), **plan}):
-                claims, refused, nominated = plan["nodeClaims"], plan["refused"], plan["nominated"]
-                new = len(claims) if isinstance(claims, list) else 0
-                parts = [f"{new} new node{'s' if new > 1 else ''}"] if new else []
-                parts += (
-                    [f"{nominated} pod{'s' if nominated != 1 else ''} to nodes there"] if nominated else []
-                )
-                parts += [f"{refused} pod{'s' if refused != 1 else ''} refused"] if refused else []
-                said[decision] = ", ".join(parts) or "nothing to do"
+                claims = plan["nodeClaims"]
+                parts = [
+                    _some(len(claims) if isinstance(claims, list) else 0, "new node"),
+                    _some(plan["nominated"], "pod to nodes there", "pods to nodes there"),
+                    _some(plan["refused"], "pod refused", "pods refused"),
+                ]
+                said[decision] = ", ".join(filter(None, parts)) or "nothing to do"
             case _:
                 pass
     return said

@@ -12,6 +12,7 @@ from treenail.adapters.embed.comparison import cheaper_of, cost_verdict
 from treenail.adapters.embed.fail_conditions import FailCondition
 from treenail.adapters.embed.rehearsal_summary import quantile
 from treenail.adapters.embed.seed_results import MEASURES, SeedResult
+from treenail.domain.model.counted import counted
 
 _MOST_FAILED: Final = 5
 
@@ -79,7 +80,8 @@ class Sweep:
         if self.b:
             yield cost_verdict(*self.costs())
             less, more = self.against("cost")
-            yield f"B costs less than A with {less:,} of {len(self.a):,} seeds, and more with {more:,}"
+            seeds = counted(len(self.a), "seed")
+            yield f"B costs less than A with {less:,} of {seeds}, and more with {more:,}"
 
     def costs(self) -> tuple[float, float]:
         """Return the mean costs ($) of sides A and B."""
@@ -116,8 +118,9 @@ class Sweep:
             on = f" on {side.upper()}" if self.b else ""
             for (at, action), found in sorted(by_action.items()):
                 seed, why = found[0]
+                seeds = counted(len(results), "seed")
                 yield (
-                    f"at {at:g} s {action}: not done{on} with {len(found):,} of {len(results):,} seeds, "
+                    f"at {at:g} s {action}: not done{on} with {len(found):,} of {seeds}, "
                     f"with seed {seed} because {why}"
                 )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from treenail.domain.cluster.consolidating import MoveWithdrawn
 from treenail.domain.model.blockers import Blocker
+from treenail.domain.model.counted import counted
 from treenail.domain.model.events import ClusterEvent, ObjectRef
 from treenail.domain.packing.consolidation.consolidation_plan import Move, StayingNode
 from treenail.domain.packing.consolidation.worth import BALANCED_THRESHOLD, BalancedScore
@@ -66,8 +67,7 @@ def _command(move: Move) -> str:
     nodes = ", ".join(move.removed)
     if not move.claims:
         return f"{move.action.value}: [{nodes}]"
-    plural = "replacement" if len(move.claims) == 1 else "replacements"
-    return f"{move.action.value}: [{nodes}] -> [{len(move.claims)} {plural}]"
+    return f"{move.action.value}: [{nodes}] -> [{counted(len(move.claims), 'replacement')}]"
 
 
 def _gain(move: Move) -> str:

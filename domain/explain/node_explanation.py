@@ -19,6 +19,7 @@ from treenail.domain.model import labels
 from treenail.domain.model.capacity_buffers import of_buffer
 from treenail.domain.model.causes import BUDGETED, Cause
 from treenail.domain.model.claims import expected_pods, promised_pods, replaced_nodes
+from treenail.domain.model.counted import counted
 from treenail.domain.model.durations import format_duration
 from treenail.domain.model.instants import write_instant
 from treenail.domain.model.left_alone import LeftAlone
@@ -73,8 +74,7 @@ def _size(model: ClusterModel, view: NodeView) -> Iterator[Statement]:
     size = size_of(pool, static_capacity=model.objects.static_capacity) if pool is not None else None
     if pool is not None and size is not None:
         least = "is to have" if pool.static else "has at least"
-        nodes = "1 node" if size == 1 else f"{size} nodes"
-        says = f"Its pool {least} {nodes}, whatever pods need"
+        says = f"Its pool {least} {counted(size, 'node')}, whatever pods need"
         stays = ": it is neither given back empty nor consolidated" if pool.static else ""
         yield Statement("future", f"{says}{stays}.")
 
@@ -110,13 +110,16 @@ def _origin(model: ClusterModel, claim: NodeClaim, now: datetime) -> Iterator[St
     if uids:
         names = [pod.key for uid in uids if (pod := model.objects.pods.get(uid)) is not None]
         there = f", of which are there: {shortened(names)}" if names else ", of which none is there any more"
-        yield Statement("origin", f"It was made for {len(uids)} pods{there}.")
+        yield Statement("origin", f"It was made for {counted(len(uids), 'pod')}{there}.")
     for owner, number in sorted(expected_pods(claim).items()):
         if of_buffer(owner):
-            yield Statement("origin", f"It was made for {number} places of {_buffer_name(model, owner)}.")
+            yield Statement(
+                "origin", f"It was made for {counted(number, 'place')} of {_buffer_name(model, owner)}."
+            )
             continue
         name = _owner_name(model, owner)
-        yield Statement("origin", f"It was made for {number} pods of {name} that were still to come.")
+        pods = counted(number, f"pod of {name} that was", f"pods of {name} that were")
+        yield Statement("origin", f"It was made for {pods} still to come.")
     for name in replaced_nodes(claim):
         yield Statement("origin", f"It was made in place of node {name}{_fate(model, name)}.")
     yield from bought_to_save(claim, now)
@@ -166,8 +169,14 @@ def _successors(model: ClusterModel, view: NodeView, now: datetime) -> Iterator[
 
 
 def _pods(pods: Sequence[Pod]) -> Iterator[Statement]:
+    if not pods:
+        yield Statement("pods", "No pod is on it.")
+        return
     daemons = sum(1 for pod in pods if pod.daemon or pod.mirror)
-    yield Statement("pods", f"{len(pods)} pods are on it, {daemons} of them of DaemonSets or its own.")
+    yield Statement(
+        "pods",
+        f"{counted(len(pods), 'pod is', 'pods are')} on it, {daemons} of them of DaemonSets or its own.",
+    )
 
 
 def _end(claim: NodeClaim, pods: Sequence[Pod], now: datetime) -> Iterator[Statement]:
@@ -176,7 +185,8 @@ def _end(claim: NodeClaim, pods: Sequence[Pod], now: datetime) -> Iterator[State
     left = [pod for pod in pods if pod.drainable(now)]
     kept = [pod.key for pod in left if pod.protected(now)]
     if left:
-        yield Statement("end", f"{len(left)} pods have yet to leave: {shortened([pod.key for pod in left])}.")
+        number = counted(len(left), "pod has", "pods have")
+        yield Statement("end", f"{number} yet to leave: {shortened([pod.key for pod in left])}.")
     if kept:
         yield Statement("end", f"{labels.DO_NOT_DISRUPT} keeps {shortened(kept)}.")
 

@@ -10,6 +10,7 @@ from typing import Final
 from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.planning import PlanCommitted
 from treenail.domain.model.causes import Cause
+from treenail.domain.model.counted import counted
 from treenail.domain.model.pods import Pod
 from treenail.domain.telemetry.delays import Delay, DelayCause, delay_events
 from treenail.domain.telemetry.tracing import SpanEvent
@@ -100,7 +101,7 @@ class DecisionDelays:
             example = min(key for key, _, _, _ in those)
             yield Delay(
                 cause=cause,
-                what=f"{len(those)} pods, such as {example}" + (f": {reason}" if reason else ""),
+                what=f"{counted(len(those), 'pod')}, such as {example}" + (f": {reason}" if reason else ""),
                 since=min(since for _, since, _, _ in those),
                 until=now,
                 attempts=max(times for _, _, times, _ in those),

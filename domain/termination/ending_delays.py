@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from treenail.domain.disruption.disruption import NodeInterrupted
+from treenail.domain.model.counted import counted
 from treenail.domain.model.errors import TooManyRequestsError
 from treenail.domain.model.pods import Pod
 from treenail.domain.telemetry.delays import Delay, DelayCause, DelayLog, FailingCalls, cause_of_error
@@ -103,6 +104,7 @@ def held_by(
     waiting = [pod for pod in pods if pod.drainable(now)]
     free = [pod for pod in waiting if pod.active and not pod.protected(now) and not pod.daemon]
     without = sum(pod.uid not in places for pod in free)
+    ready_later = counted(len(free) - without, "waits for its", "wait for theirs")
     found = {
         DelayCause.DO_NOT_DISRUPT: (
             [pod for pod in waiting if pod.active and pod.protected(now)],
@@ -114,7 +116,7 @@ def held_by(
         ),
         DelayCause.REPLACEMENT: (
             free if awaits_places else [],
-            f"{without} pods have no other place yet, {len(free) - without} wait for theirs to be ready",
+            f"{counted(without, 'pod has', 'pods have')} no other place yet, {ready_later} to be ready",
         ),
     }
     return {cause: (tuple(pod.key for pod in held), why) for cause, (held, why) in found.items() if held}

@@ -89,7 +89,7 @@ def test_a_node_in_use_says_what_it_was_made_for_and_that_it_stays() -> None:
         told = of_node(rehearsal, node.name)
 
         assert told[0].startswith(f"It is NodeClaim {claim.name} of NodePool default, node {node.name}: ")
-        assert f"It was made for 1 pods, of which are there: {pod.key}." in told
+        assert f"It was made for 1 pod, of which are there: {pod.key}." in told
         assert told[-1].startswith(
             'Consolidation leaves it: NodePool "default" has consolidation policy WhenEmpty'
         )
@@ -164,7 +164,7 @@ def test_a_node_on_its_way_out_says_why_and_what_it_waits_for() -> None:
         told = of_node(rehearsal, node.name)
 
         assert any(says.startswith("It is on its way out, deleted ") for says in told), told
-        assert f"1 pods have yet to leave: {pod.key}." in told
+        assert f"1 pod has yet to leave: {pod.key}." in told
         assert f"{labels.DO_NOT_DISRUPT} keeps {pod.key}." in told
 
 

@@ -10,6 +10,7 @@ from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.objects import owners_of
 from treenail.adapters.fake.cluster.offspring import Offspring
 from treenail.adapters.fake.cluster.store import Store
+from treenail.domain.model.counted import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class HeldBack:
     @property
     def told(self) -> str:
         """The number of pods and the reason, for people."""
-        lacks = f"lacks {self.missing:,} {'pod' if self.missing == 1 else 'pods'}: " if self.missing else ""
+        lacks = f"lacks {counted(self.missing, 'pod')}: " if self.missing else ""
         return f"{lacks}{self.why}"
 
 

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from treenail.domain.model.counted import counted
 from treenail.domain.model.pods import HostPort, PodSpec
 from treenail.domain.model.requirements import Requirement, Requirements
 from treenail.domain.model.resources import PODS, format_amount
@@ -120,8 +121,9 @@ def _against_volumes(volumes: VolumeNeeds, existing_node: ExistingNode) -> Refus
         # A volume that is attached already, for another pod on the node, takes no further place.
         wanted = fresh + sum(one not in existing_node.attached for one in known_there)
         if wanted > left:
-            named = "volume" if wanted == 1 else "volumes"
-            detail = f"{wanted} more {named} of {driver} would have to be attached, and {left} can be"
+            detail = (
+                f"{counted(wanted, 'more volume')} of {driver} would have to be attached, and {left} can be"
+            )
             values = Values(driver, str(wanted), (str(left),))
             return Refusal("", Reason.VOLUME_LIMIT, detail, values, node=existing_node.name)
     return None

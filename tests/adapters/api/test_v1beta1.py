@@ -136,7 +136,7 @@ def test_the_walkthrough_of_v1beta1_buys_a_node(command: str, tmp_path: Path) ->
     ran = treenail(command, "-f", str(BETA), "-f", str(pods))
 
     assert ran.code == 0, ran.err
-    assert "refused=0" in ran.out or "1 pods, 1 nodes to buy" in ran.out
+    assert "refused=0" in ran.out or "1 pod, 1 node to buy" in ran.out
 
 
 _SPEC = "spec.template.spec"

@@ -47,7 +47,7 @@ def test_simulate_plans_the_places_of_a_buffer_after_the_pods(tmp_path: Path, ve
     assert "default/web-0, default/web-1, default/capacity-buffer-spare-1" in planned
     assert "capacity-buffer-spare" in refused
     assert "default/web" not in refused
-    assert ran.out.splitlines()[-1].startswith("12 pods, 1 nodes to buy")
+    assert ran.out.splitlines()[-1].startswith("12 pods, 1 node to buy")
 
 
 def test_places_are_like_the_pods_of_a_pod_template(tmp_path: Path) -> None:
@@ -68,4 +68,4 @@ def test_rehearse_follows_buffers_where_the_gate_is_on(tmp_path: Path) -> None:
     )
 
     assert "0 pods, 0 running; 0 nodes" in off.out
-    assert "0 pods, 0 running; 1 nodes" in on.out
+    assert "0 pods, 0 running; 1 node" in on.out

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import io
 import json
 import socket
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from tests.adapters.cli.api_server import kubeconfig
 from tests.adapters.cli.command import Ran, treenail
 from tests.adapters.kubernetes.objects import node, node_claim, pod
 from tests.adapters.kubernetes.scripted import Reply, ScriptedServer, status
+from treenail.adapters.cli.explain import pod as explain_pod
 from treenail.adapters.kubernetes.resources import EVENT, NODE, NODE_CLAIM, POD
 
 VERSION = Reply(body=b'{"gitVersion": "v1.34.0"}')
@@ -40,6 +43,30 @@ def says(config: str, *arguments: str) -> list[str]:
     ran = explained(config, *arguments)
     assert (ran.code, ran.complaint) == (0, "")
     return [one["says"] for one in json.loads(ran.out)["statements"]]
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_terminal_no_line_is_wider_than_it(
+    server: ScriptedServer, config: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {**event("Pod", "web"), "message": "of it and of more " * 9}
+    server.objects[EVENT.path(namespace="default")] = [told]
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    with redirect_stdout(Terminal()) as out:
+        explain_pod("default/web", kubeconfig=Path(config))
+
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 60
+    assert sum("of it and of more" in line for line in lines) > 1
+    assert "\x1b" not in out.getvalue()
 
 
 def broken_claim() -> dict[str, Any]:

@@ -426,7 +426,7 @@ def test_the_table_shows_nodes_to_buy_refusals_and_cost(tmp_path: Path, catalogu
         "TooLarge: default: cpu 900 is asked for, and the largest type leaves 15900m to pods (c-16x)",
         "it would fit if it asked for 15900m of cpu instead of 900",
     ]
-    assert lines[-1].startswith("3 pods, 1 nodes to buy for $0.1000/h")
+    assert lines[-1].startswith("3 pods, 1 node to buy for $0.1000/h")
 
 
 def test_a_pool_of_nodes_that_kwok_plays_has_the_types_that_the_controller_offers_there() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.kubernetes.resources import NODE, NODE_CLAIM, POD
 from treenail.domain.cluster.shown_state import StateShown, shown_state
 from treenail.domain.explain.node_progress import Progress, progress_of
+from treenail.domain.model.claim_prices import price_of
 
 
 @pytest.fixture
@@ -60,7 +62,7 @@ def test_pods_that_wait_are_shown_with_the_place_they_have() -> None:
 
     out = printed(state)
 
-    assert out.splitlines()[0].startswith("1 nodes  $0.")
+    assert out.splitlines()[0].startswith("1 node  $0.")
     assert "0 pods, 3 waiting" in out
     assert "waits: default/web-" in out
     assert f"has a place on {state.nodes[0].view.name}" in out
@@ -93,6 +95,32 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
     assert max(map(len, out.splitlines())) <= width
     assert "booting" in out
+
+
+@pytest.mark.parametrize("seconds", ["20s", "2m"])
+def test_eighty_columns_cut_no_number_and_no_state(seconds: str) -> None:
+    state = rehearsed(seconds, pods=60)
+    [claim, *_] = [one.view.claim for one in state.nodes if one.view.claim is not None]
+
+    lines = printed(state, width=80).splitlines()
+
+    assert "…" not in "".join(lines)
+    assert lines[1].split() == ["node", "type", "$/h", "pods", "cpu", "memory", "state"]
+    assert any(f"{price_of(claim):.4f}" in line for line in lines)
+    assert "cpu" in lines[0]
+    assert "memory" in lines[0]
+
+
+def test_a_long_name_is_shortened_before_anything_else() -> None:
+    state = rehearsed("4s")
+    [one] = state.nodes
+    assert one.view.claim is not None
+    named = replace(one.view, claim=replace(one.view.claim, name="a-pool-with-a-name-as-long-as-they-come-0"))
+
+    line = printed(replace(state, nodes=(replace(one, view=named),)), width=80).splitlines()[2]
+
+    assert line.split()[0].endswith("…")
+    assert line.split()[-1] == Progress.BOOTING.value
 
 
 def test_a_live_cluster_is_shown_once(server: ScriptedServer, tmp_path: Path) -> None:
