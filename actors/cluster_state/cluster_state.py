@@ -51,6 +51,7 @@ from treenail.domain.disruption.disruption import (
     NodeInterrupted,
 )
 from treenail.domain.disruption.pool_sizes import NodeFailed, SizeWanted, zone_of
+from treenail.domain.disruption.resumed_moves import resume_moves
 from treenail.domain.launch.launching import ClaimFailed
 from treenail.domain.model.blockers import Blocker
 from treenail.domain.model.causes import PLACED_ANEW, Cause
@@ -163,6 +164,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             consolidator=subscribers.consolidator or NullRef(),
             termination=subscribers.termination,
         )
+        self._consolidates = consolidation is not None and consolidation.acting
         # The views that changed since moves under way were looked at.
         self._changed: dict[str, None] = {}
         self._look_at: float | None = None
@@ -292,6 +294,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             if starts and not self._model.objects.node_classes:
                 # That there are none is news as well: what was made for those there were is left over.
                 self._subscribers.node_class_controller.tell(PoolsSeen(pools=(), node_classes=()))
+            resumed = self._resume(now) if starts else ()
             if starts:
                 restore_moving(self._model, lasts_until=now + self._promise_lasts)
                 restore_expected(self._model, now, lasts_until=now + self._promise_lasts)
@@ -302,10 +305,19 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._recorder.synced()
             for aside in fact.set_aside:
                 self._set_aside(aside)
-            self._tell(self._model.take_changes(), now)
+            self._disrupt(resumed, now)
             if starts:
                 self._publisher.ask_for_places()
             self._interruptions.know_all()
+
+    def _resume(self, now: datetime) -> tuple[DisruptNodes, ...]:
+        """Go on replacing the nodes that the last process began to; return the orders to give them up."""
+        resumed = resume_moves(self._model, now, consolidates=self._consolidates)
+        self._moves.resume(resumed.consolidations)
+        for order in resumed.orders:
+            names = [view.node_name for view in order.nodes]
+            self.log("resuming replacement of nodes", nodes=names, cause=order.cause.value)
+        return resumed.orders
 
     def _look_for_others(self, fact: ObjectSeen, now: datetime) -> None:
         """Report a claim that another controller wrote."""

@@ -18,7 +18,7 @@ from treenail.domain.disruption.disruption import DisruptNodes, decision_labels
 from treenail.domain.disruption.move_history import MoveHistory
 from treenail.domain.disruption.move_trace import made_span, withdrawn_span
 from treenail.domain.disruption.move_validity import pass_of
-from treenail.domain.disruption.moves_under_way import MovesUnderWay
+from treenail.domain.disruption.moves_under_way import MovesUnderWay, MoveUnderWay
 from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.event_subjects import of_view
@@ -130,6 +130,11 @@ class ConsolidationMoves:
                 self._moves.begin(decided, committed, order.nodes, now)
                 for claim in committed.claims:
                     self.history.bought(claim.name, decided.origins)
+
+    def resume(self, moves: Iterable[MoveUnderWay]) -> None:
+        """Follow moves that were accepted by the process before this one."""
+        for move in moves:
+            self._moves.follow(move)
 
     def _note_made(self, decision: str) -> None:
         """Remember that a move is made, for those of its pass that come after it."""

@@ -461,9 +461,6 @@ class ClusterModel:
             self._upkeep.end_at(name)
         elif view is not None and view.initialized:
             self._upkeep.came_ready(name, now)
-        if name in self.marks.for_disruption and view is not None and view.ending:
-            for pod in self.objects.pods_on(name):
-                self._upkeep.release(pod.uid, now)
         self._upkeep.check(name)
         kept = view is not None and view.launched and self.promises.at_for_buffers(name)
         if kept and self.capacity.existing_node(name) is None:  # nobody else is to go there either

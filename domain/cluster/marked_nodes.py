@@ -42,9 +42,16 @@ class MarkedNodes:
         """Return whether a view goes once all its pods have places that are ready, or stays after all."""
         return view.name in self.for_disruption and not view.ending
 
+    def leaves(self, pod: Pod) -> bool:
+        """Return whether a pod has still to leave a node that goes."""
+        view = self._left_by(pod)
+        return view is not None and self.ending(view)
+
     def keeps_its_place(self, pod: Pod) -> bool:
         """Return whether a pod's promise holds until the pod leaves: others of its node may still wait."""
-        if not (pod.bound and pod.active):
-            return False
-        view = self._objects.view(self._objects.view_name(pod.node_name))
+        view = self._left_by(pod)
         return view is not None and (self.loses_pods(view) or self.awaits_places(view))
+
+    def _left_by(self, pod: Pod) -> NodeView | None:
+        there = pod.bound and pod.active
+        return self._objects.view(self._objects.view_name(pod.node_name)) if there else None

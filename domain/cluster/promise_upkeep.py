@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Final
 
 from treenail.domain.cluster.change_recorder import ChangeRecorder
 from treenail.domain.cluster.inventory import Inventory
@@ -15,11 +16,15 @@ from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.pods import Pod, PodSpec
 from treenail.domain.model.resources import total
 
+# So long pods may take to leave a node that goes before their places are decided anew.
+_TO_LEAVE: Final = timedelta(minutes=10)
+
 
 class PromiseUpkeep:
     """Keeps the promises true to the objects: each one that is made or ended goes through here.
 
-    Promises on nodes that are initialized expire after `lasts`, for then the scheduler can bind the pod.
+    Promises on nodes that are ready expire after `lasts`, for then the scheduler can bind the pod; those
+    to pods that must still leave their nodes, after ten minutes.
     """
 
     def __init__(
@@ -125,8 +130,8 @@ class PromiseUpkeep:
     def check(self, name: str, left: Promise | None = None) -> Promise | None:
         """Withdraw promises on a view that the scheduler's own choices left no room for.
 
-        With `left`, the place that a pod left which is bound here: one that its workload is to make takes it,
-        if it has none by that. Return the promise of that.
+        With `left`, the place that a pod left which is bound here: an equal one of its workload, or one that
+        is still to be made, takes it, if it has none by that. Return the promise of that.
         """
         moved: Promise | None = None
         view = self._objects.view(name)
@@ -137,7 +142,7 @@ class PromiseUpkeep:
         for promise in self._promises.withdraw_overdrawn(name, free):
             elsewhere = left is not None and left.target != name and moved is None
             if left is not None and elsewhere and self._takes(promise, left):
-                moved = replace(promise, target=left.target)
+                moved = self._in_place_of(left, promise)
                 self.keep(moved)
                 continue
             self._recorder.ended(promise)
@@ -146,13 +151,21 @@ class PromiseUpkeep:
         self._recorder.view(name)
         return moved
 
+    def _in_place_of(self, left: Promise, promise: Promise) -> Promise:
+        """Return the promise of a place that was left, made to the pod of another one."""
+        if promise.expected:
+            return replace(promise, target=left.target)
+        # The heir of one that still runs elsewhere is yet to come.
+        expires_at = None if promise.heir else left.expires_at
+        return replace(promise, target=left.target, decision=left.decision, expires_at=expires_at)
+
     def _takes(self, promise: Promise, left: Promise) -> bool:
-        """Return whether a pod to come that lost its place to one of its own workload may have that one's."""
-        owner = left.like.owner
+        """Return whether a pod that lost its place to an equal one of its workload may have that one's."""
+        owner, of_other = left.like.owner, promise.like.owner
         view = self._objects.view(left.target)
-        if owner is None or view is None or self._marks.going(view):
+        if owner is None or of_other is None or view is None or self._marks.going(view):
             return False
-        return promise.expected and promise.heir == owner.uid and promise.spec == left.spec
+        return owner.uid == of_other.uid and promise.spec == left.spec
 
     def _is_like(self, promise: Promise, left: Promise) -> bool:
         """Return whether two pods are of one owner and alike, and may have devices and volumes anywhere."""
@@ -166,25 +179,13 @@ class PromiseUpkeep:
     def came_ready(self, name: str, now: datetime) -> None:
         """Let promises expire on a node that is ready, and tell those whose pods wait for it."""
         for promise in self._promises.at(name):
-            if promise.expires_at is None:
-                self._recorder.old_place(promise)
-        kept = frozenset(p.pod for p in self._promises.at(name) if self._is_kept(p))
-        self._promises.limit(name, expires_at=now + self._lasts, but=kept)
-
-    def _is_kept(self, promise: Promise) -> bool:
-        pod = self._objects.pods.get(promise.pod)
-        if promise.expected:
-            return True
-        return pod is not None and self._marks.keeps_its_place(pod)
-
-    def release(self, uid: str, now: datetime) -> None:
-        """Let a promise on a ready node expire that held until the pod's own node was sure to go."""
-        promise = self._promises.of(uid)
-        view = self._objects.view(promise.target) if promise is not None else None
-        if promise is None or view is None or not view.initialized or promise.expires_at is not None:
-            return
-        if not self._is_kept(promise):
-            self._promises.renew(promise, expires_at=now + self._lasts)
+            if promise.expires_at is not None:
+                continue
+            self._recorder.old_place(promise)
+            pod = self._objects.pods.get(promise.pod)
+            if not promise.expected and (pod is None or not self._marks.keeps_its_place(pod)):
+                leaves = pod is not None and self._marks.leaves(pod)
+                self._promises.renew(promise, expires_at=now + (_TO_LEAVE if leaves else self._lasts))
 
     def expire(self, now: datetime) -> None:
         """End the promises whose time is over.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -192,12 +192,6 @@ class PromiseBook:
         """Return the promises that expire some time, in the order made."""
         return tuple(promise for promise in self._by_pod.values() if promise.expires_at is not None)
 
-    def limit(self, target: str, *, expires_at: datetime, but: Collection[str] = ()) -> None:
-        """Let the promises on `target` that had no end expire at `expires_at`, less those of pods `but`."""
-        for promise in self.at(target):
-            if promise.expires_at is None and promise.pod not in but:
-                self._put(replace(promise, expires_at=expires_at))
-
     def orphan(self, pod: str, *, expires_at: datetime) -> Promise | None:
         """Note that `pod` goes. Its promise ends, unless its owner makes a successor to take it over.
 
@@ -211,7 +205,7 @@ class PromiseBook:
         heirless = self._heirless.setdefault(promise.heir, [])
         if pod not in heirless:
             heirless.append(pod)
-            self._put(replace(promise, expires_at=promise.expires_at or expires_at))
+            self._put(replace(promise, expires_at=min(promise.expires_at or expires_at, expires_at)))
         return None
 
     def inherit(self, pod: Pod) -> Promise | None:

@@ -19,13 +19,17 @@ def restore_moving(model: ClusterModel, *, lasts_until: datetime) -> None:
     """
     for claim in sorted(model.objects.claims.values(), key=lambda c: c.name):
         view = model.objects.view(claim.name)
-        # One that is in use was made for these pods long ago, and they stayed where they were.
-        if view is None or model.marks.going(view) or (claim.initialized and _used(model, claim)):
+        if view is None or model.marks.going(view):
             continue
+        # One that is in use was made long ago for pods that stayed where they were, unless these still go.
+        over = claim.initialized and used(model, claim)
         for uid in promised_pods(claim):
             pod = model.objects.pods.get(uid)
-            if pod is not None and _moves(model, pod, claim):
-                model.keep(_promise(pod, claim, lasts_until))
+            if pod is None or not _moves(model, pod, claim):
+                continue
+            leaves = model.marks.leaves(pod)
+            if leaves or not over:
+                model.keep(_promise(pod, claim, None if leaves else lasts_until))
 
 
 def restore_expected(model: ClusterModel, now: datetime, *, lasts_until: datetime) -> None:
@@ -60,7 +64,7 @@ def restore_expected(model: ClusterModel, now: datetime, *, lasts_until: datetim
                 )
 
 
-def _used(model: ClusterModel, claim: NodeClaim) -> bool:
+def used(model: ClusterModel, claim: NodeClaim) -> bool:
     """Return whether pods came to the node of a claim, whatever it costs to evict them."""
     return any(not pod.belongs for pod in model.objects.pods_on(claim.name))
 
@@ -83,7 +87,7 @@ def _fits(model: ClusterModel, pod: Pod, claim: NodeClaim) -> bool:
     return not claim.launched or (existing_node is not None and pod.spec.requests.fits(existing_node.free))
 
 
-def _promise(pod: Pod, claim: NodeClaim, lasts_until: datetime) -> Promise:
+def _promise(pod: Pod, claim: NodeClaim, lasts_until: datetime | None) -> Promise:
     owner = pod.owner
     return Promise(
         like=pod,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -11,7 +11,8 @@ from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided
 from treenail.domain.model.claim_prices import price_of
-from treenail.domain.model.nodes import NodeView
+from treenail.domain.model.consolidated_claims import read_origins
+from treenail.domain.model.nodes import NodeClaim, NodeView
 
 # A move goes on where replacements are dearer than planned, as long as this share of its saving is left.
 _KEPT_SAVING: Final = 0.5
@@ -37,6 +38,38 @@ class MoveUnderWay:
     saves: float
     spare: float
     terms: str
+
+
+def resumed_move(
+    decision: Decision, nodes: Sequence[NodeView], claims: Sequence[NodeClaim], now: datetime
+) -> MoveUnderWay | None:
+    """Return a move that another process accepted, by what the claims made for it say.
+
+    None where they do not say what it was to save, or it would not save enough any more.
+    """
+    origins = [read_origins(claim) for claim in claims]
+    before = [price_of(view.claim) if view.claim is not None else None for view in nodes]
+    prices = {claim.name: price_of(claim) for claim in claims}
+    if not all(origins) or None in before:
+        return None
+    saves = sum(said[0].saving for said in origins if said)
+    spare = saves * (1 - _KEPT_SAVING)
+    known = [price for price in prices.values() if price is not None]
+    # What was planned for those that have no price yet, together.
+    left = sum(price for price in before if price is not None) - saves - sum(known)
+    if left + spare < 0:
+        return None
+    share = max(0.0, left) / max(1, len(prices) - len(known))
+    return MoveUnderWay(
+        decision=decision,
+        began_at=now,
+        nodes=tuple(view.name for view in nodes),
+        pools=tuple(view.pool for view in nodes),
+        claims=tuple((name, share if price is None else price) for name, price in prices.items()),
+        saves=saves,
+        spare=spare,
+        terms=_SAVES.format(saves=saves),
+    )
 
 
 class MovesUnderWay:
@@ -72,11 +105,15 @@ class MovesUnderWay:
             spare=spare,
             terms=terms,
         )
-        self._moves[decided.decision.id] = move
-        if claims:
-            self._incomplete[decided.decision.id] = None
-        for name in (*move.nodes, *(name for name, _ in claims)):
-            self._by_view.setdefault(name, {})[decided.decision.id] = None
+        self.follow(move)
+
+    def follow(self, move: MoveUnderWay) -> None:
+        """Take in a move that is under way."""
+        self._moves[move.decision.id] = move
+        if move.claims:
+            self._incomplete[move.decision.id] = None
+        for name in (*move.nodes, *(name for name, _ in move.claims)):
+            self._by_view.setdefault(name, {})[move.decision.id] = None
 
     def __len__(self) -> int:
         return len(self._moves)

@@ -25,10 +25,17 @@ def objection(model: ClusterModel, name: str, proposal: DisruptionProposed, now:
     view = model.objects.view(name)
     if view is None or not view.initialized or model.marks.ending(view) or marked(view):
         return CHANGED
+    return objection_to_leaving(model, view, proposal, now)
+
+
+def objection_to_leaving(
+    model: ClusterModel, view: NodeView, proposal: DisruptionProposed, now: datetime
+) -> Blocker | None:
+    """Return what speaks against giving up a node in use, whether it bears our mark or not."""
     alone = model.objects.left_alone(view)
     if alone is not None:
         return Block.LEFT_ALONE.by(detail=alone.value)
-    if proposal.cause is Cause.EMPTY and not model.empty(name):
+    if proposal.cause is Cause.EMPTY and not model.empty(view.name):
         return CHANGED
     if view.unread:
         return _unread(view)

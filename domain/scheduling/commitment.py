@@ -79,7 +79,7 @@ class _Committer:
         self._origins = write_origins(decided.origins)
 
     def nominate(self, pod: Pod, target: str) -> None:
-        kept = is_expected(pod) or self._model.marks.keeps_its_place(pod)
+        kept = is_expected(pod) or self._model.marks.leaves(pod)
         there = self._model.objects.ready(target) and not kept
         self._promise(pod, target, expires_at=self._now + self._promise_lasts if there else None)
 

@@ -33,6 +33,7 @@ from tests.domain.models import (
     see,
     to_place,
 )
+from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import Kind, ObjectGone, ObjectSeen
 from treenail.domain.cluster.promises import Promise
 from treenail.domain.model import labels
@@ -106,6 +107,36 @@ def test_a_pod_bound_where_another_was_promised_takes_its_room() -> None:
     assert known.promises.of("p2") is None
     assert "p2" in known.take_changes().pods
     assert known.waiting("p2")
+
+
+OTHER = (claim_of(view("c3")), node_of(view("c3")))
+
+
+def crossed(uid: str, *, owner: str = "web", cpu: int = 3) -> ClusterModel:
+    """Return a model in which a pod with a place on c3 was bound to c1, to which another one is to move."""
+    pods = bound_pod("p1", "node-c2", 3), pending_pod(uid, cpu, owner=owner)
+    known = model(*IN_USE, *LEAVING, *OTHER, *pods)
+    known.mark_for_disruption("c2")
+    promise(known, "p1", "c1")
+    promise(known, uid, "c3")
+    see(known, bound_pod(uid, "node-c1", cpu, version=2, owner=owner))
+    return known
+
+
+def test_an_equal_pod_that_takes_its_place_leaves_it_its_own() -> None:
+    known = crossed("p2")
+
+    (moved,) = known.promises.at("c3")
+    assert (moved.pod, moved.expires_at) == ("p1", None)
+    assert not known.empty("c3")
+
+
+@pytest.mark.parametrize(("owner", "cpu"), [("other", 3), ("web", 4)])
+def test_one_of_another_workload_or_size_leaves_it_none(owner: str, cpu: int) -> None:
+    known = crossed("p2", owner=owner, cpu=cpu)
+
+    assert known.promises.of("p1") is None
+    assert known.empty("c3")
 
 
 def test_a_node_that_waits_for_a_pods_new_place_is_told_when_another_takes_it() -> None:

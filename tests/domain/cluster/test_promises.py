@@ -97,13 +97,13 @@ def test_a_promise_that_ended_before_its_time_does_not_expire() -> None:
     assert known.expire(at(10)) == ()
 
 
-def test_only_promises_without_an_end_are_limited() -> None:
-    known = book(promise("p1"), promise("p2", until=5), promise("p3", "c2"))
+def test_the_place_of_a_pod_that_goes_is_kept_for_its_heir_no_longer_than_it_was() -> None:
+    known = book(promise("p1", heir="web", until=5), promise("p2", heir="web", until=600))
 
-    known.limit("c1", expires_at=at(20))
+    known.orphan("p1", expires_at=at(20))
+    known.orphan("p2", expires_at=at(20))
 
-    assert [known.at("c1")[n].expires_at for n in (0, 1)] == [at(20), at(5)]
-    assert known.at("c2")[0].expires_at is None
+    assert [one.expires_at for one in known.at("c1")] == [at(5), at(20)]
 
 
 def test_the_promise_of_a_pod_that_is_gone_ends() -> None:
@@ -268,19 +268,20 @@ class PromiseMachine(RuleBasedStateMachine):
         assert ended == {uid for uid, p in self.plain.items() if p.target == place}
         self._drop(ended)
 
-    @rule(place=TARGETS, until=SECONDS)
-    def limit(self, place: str, until: int) -> None:
-        self.book.limit(place, expires_at=at(until))
-        for uid, known in self.plain.items():
-            if known.target == place and known.expires_at is None:
-                self.plain[uid] = replace(known, expires_at=at(until))
+    @rule(pod=PODS, until=SECONDS)
+    def renew(self, pod: str, until: int) -> None:
+        known = self.plain.get(pod)
+        if known is not None:
+            self.book.renew(known, expires_at=at(until))
+            self.plain[pod] = replace(known, expires_at=at(until))
 
     @rule(pod=PODS)
     def a_pod_goes(self, pod: str) -> None:
         self.book.orphan(pod, expires_at=at(self.clock + 20))
         known = self.plain.get(pod)
         if known is not None and known.heir:
-            self.plain[pod] = replace(known, expires_at=known.expires_at or at(self.clock + 20))
+            soon = at(self.clock + 20)
+            self.plain[pod] = replace(known, expires_at=min(known.expires_at or soon, soon))
             self.gone[pod] = None
         else:
             self.plain.pop(pod, None)

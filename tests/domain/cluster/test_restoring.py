@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.builders import START, at, bound_pod, claim, node_of, pending_pod, resources, spec, view
-from tests.domain.models import IN_USE, model
+from tests.domain.models import IN_USE, LASTS, model, see
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import ClusterObject
 from treenail.domain.cluster.restoring import restore_moving
@@ -85,3 +85,27 @@ def test_on_a_node_that_is_ready_they_keep_them_for_a_while() -> None:
 )
 def test_other_pods_are_promised_nothing(there: tuple[ClusterObject, ...]) -> None:
     assert promised(restored(*there)) == {}
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_those_whose_node_goes_keep_them_until_they_leave_it(*, used: bool) -> None:
+    others = (bound_pod("p9", "node-c2"),) if used else ()
+    known = model(*IN_USE, made_for("p1", initialized=True), node_of_c2(), running("p1"), *others)
+    known.mark_for_disruption("c1")
+    restore_moving(known, lasts_until=at(20))
+
+    known.expire_promises(at(3600))
+
+    assert promised(known) == {"p1": "c2"}
+    see(known, replace(running("p1"), resource_version=2, deleting_since=at(600)), seconds=600)
+    assert [promise.expires_at for promise in known.promises.at("c2")] == [at(600) + LASTS]
+
+
+def test_those_whose_node_is_deleted_keep_them_for_ten_minutes() -> None:
+    leaving = replace(IN_USE[0], resource_version=2, deleting_since=START)
+    known = model(*IN_USE, leaving, made_for("p1", initialized=True), running("p1"))
+    restore_moving(known, lasts_until=at(20))
+
+    see(known, node_of_c2(), seconds=5)
+
+    assert [promise.expires_at for promise in known.promises.at("c2")] == [at(605)]
