@@ -30,8 +30,8 @@ from treenail.adapters.cli.rehearsal_options import (
 from treenail.adapters.cli.rehearsal_run import RehearsalRun, check
 from treenail.adapters.cli.rehearsals import rehearse_all
 from treenail.adapters.cli.report_file import ReportFile, writable, write_page
-from treenail.adapters.cli.timeline_report import write_hanging
 from treenail.adapters.cli.told_settings import SettingsSaid
+from treenail.adapters.cli.wrapped_lines import write_hanging
 from treenail.adapters.embed.comparison import Comparison, as_json, outcome_of
 from treenail.adapters.embed.comparison_story import COLUMNS, rows, tell_comparison
 from treenail.domain.packing.problem import NODE_OVERHEAD_COST

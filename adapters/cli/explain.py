@@ -13,7 +13,7 @@ import typer
 from treenail.adapters.cli.kubeconfig import Context, Kubeconfig
 from treenail.adapters.cli.output_format import Output, OutputFormat, console_on, write_json
 from treenail.adapters.cli.problems import BadInputError
-from treenail.adapters.cli.timeline_report import write_hanging
+from treenail.adapters.cli.wrapped_lines import write_hanging
 from treenail.domain.cluster.cluster_facts import Kind
 from treenail.domain.cluster.restoring import restore_expected
 from treenail.domain.explain.explanation import Statement, ago

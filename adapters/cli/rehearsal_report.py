@@ -10,8 +10,9 @@ from rich.console import Console
 
 from treenail.adapters.cli.output_format import console_on
 from treenail.adapters.cli.text_table import write_table
-from treenail.adapters.cli.timeline_report import write_hanging, write_timeline
+from treenail.adapters.cli.timeline_report import write_timeline
 from treenail.adapters.cli.trace_tree import write_trace
+from treenail.adapters.cli.wrapped_lines import write_hanging
 from treenail.adapters.embed.dollars import dollars
 from treenail.adapters.embed.history import NodeRecord
 from treenail.adapters.embed.rehearsal import Rehearsal

@@ -102,7 +102,8 @@ def _sized(simulation: Simulation) -> Iterator[str]:
         least = "" if pool.static else "at least "
         gate = ", with the feature gate StaticCapacity" if pool.static else ""
         nodes = counted(size, "node")
-        yield f"{pool.name} is to have {least}{nodes}, whatever pods need{gate}: {there} there"
+        are = "is" if there == 1 else "are"
+        yield f"{pool.name} is to have {least}{nodes}, whatever pods need{gate}: {there} {are} there"
 
 
 def _may_be(claim: PlannedClaim, key: str) -> str:

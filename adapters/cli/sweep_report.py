@@ -11,7 +11,7 @@ from treenail.adapters.cli.output_format import console_on
 from treenail.adapters.cli.rehearsal_options import RehearsalOptions
 from treenail.adapters.cli.sweep_shares import named
 from treenail.adapters.cli.text_table import write_table
-from treenail.adapters.cli.timeline_report import write_hanging
+from treenail.adapters.cli.wrapped_lines import write_hanging
 from treenail.adapters.embed.actions import parse_action
 from treenail.adapters.embed.seed_results import MEASURES
 from treenail.adapters.embed.sweep import Distribution, Sweep, WorstSeed

@@ -9,7 +9,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from treenail.adapters.cli.timeline_report import write_hanging
+from treenail.adapters.cli.wrapped_lines import write_hanging
 
 
 def write_table(console: Console, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rich.console import Console
 
+from treenail.adapters.cli.wrapped_lines import write_hanging
 from treenail.adapters.embed.timeline import TimelineEntry
 
 # Alike entries are one line if so many come with no more than so many others between them.
@@ -16,7 +16,6 @@ _FEWEST_ALIKE: Final = 5
 _MOST_BETWEEN: Final = 12
 _MOST_VALUES: Final = 4
 _LONGEST_VALUE: Final = 200
-_NARROWEST: Final = 30
 
 # What makes two entries of an event alike. Other events name a node or a claim: no two are alike.
 _ALIKE_BY: Final[Mapping[str, tuple[str, ...]]] = {
@@ -38,16 +37,6 @@ def write_timeline(entries: Sequence[TimelineEntry], console: Console) -> None:
         if more:
             said += f"  (and {more} more like it until {until:.3f})"
         write_hanging(console, f"{entry.at:10.3f}  {entry.event:<26}", said)
-
-
-def write_hanging(console: Console, head: str, text: str) -> None:
-    """Write `text` behind `head`; on a terminal it is wrapped, and stays to the right of `head`."""
-    width = max(console.width - len(head), _NARROWEST) if console.is_terminal else None
-    # Names are not broken at their hyphens.
-    lines = textwrap.wrap(text, width, break_on_hyphens=False) if width else [text]
-    below = [f"{'':{len(head)}}{line}" for line in lines[1:]]
-    whole = "\n".join((f"{head}{lines[0] if lines else ''}".rstrip(), *below))
-    console.print(whole, highlight=False, markup=False, soft_wrap=True)
 
 
 def condensed(entries: Sequence[TimelineEntry]) -> Iterator[tuple[TimelineEntry, int, float]]:
