@@ -100,8 +100,7 @@ class EarlyBinder(DomainActor[EarlyBinderInbox]):
 
     def _note(self, changed: NodeChanged) -> None:
         view, name = changed.view, changed.name
-        alone = changed.left_alone is not None and changed.left_alone.entirely
-        if view is None or view.claim is None or view.claim.registered or changed.going or alone:
+        if view is None or view.claim is None or view.claim.registered or changed.going or changed.untouched:
             self._forget(name)
         elif name in self._works:
             work = self._works[name]

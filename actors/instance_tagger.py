@@ -92,8 +92,7 @@ class InstanceTagger(DomainActor[TaggerInbox]):
                 assert_never(message)
 
     def _note(self, changed: NodeChanged) -> None:
-        alone = changed.left_alone is not None and changed.left_alone.entirely
-        claim = untagged(changed.view) if not alone else None
+        claim = untagged(changed.view) if not changed.untouched else None
         if claim is None:
             self._forget(changed.name)
             return

@@ -78,8 +78,7 @@ class SoftTainter(DomainActor[SoftTainterInbox]):
 
     def _note(self, changed: NodeChanged) -> None:
         name, view = changed.name, changed.view
-        foreign = changed.left_alone is not None and changed.left_alone.entirely
-        if view is None or view.node is None or not view.registered or view.leaving or foreign:
+        if view is None or view.node is None or not view.registered or view.leaving or changed.untouched:
             # One that is taken now is tainted otherwise; what is not ours to write stays as it is.
             self._views.pop(name, None)
             self._not_before.pop(name, None)

@@ -75,6 +75,11 @@ class NodeChanged:
     node_class: NodeClass | None = None
     left_alone: LeftAlone | None = None
 
+    @property
+    def untouched(self) -> bool:
+        """The node is left alone entirely: nothing is written on it or on its machine."""
+        return self.left_alone is not None and self.left_alone.entirely
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TryAgain:

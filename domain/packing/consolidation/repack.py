@@ -216,8 +216,9 @@ class _Repack:
             # More than budgets ever let go together would hold up all moves that come after.
             if len(some) < count or self._terms.held_by_budgets(some) is not None:
                 return 0
-            uids = [uid for one in some for uid in one.pods]
-            if not self._tries or self._in_vain.tried(some) or not self._could_cost_less(some, uids):
+            if not self._tries or self._in_vain.tried(some):
+                continue
+            if not self._could_cost_less(some, [uid for one in some for uid in one.pods]):
                 continue
             self._tries -= 1
             if self._bought(some):
@@ -234,10 +235,10 @@ class _Repack:
                 self._why[one.name] = UNKNOWN_PRICE
                 continue
             known = self._in_vain.why((one,))
-            if known is None and not self._replaced(one):
-                self._in_vain.note((one,), self._why[one.name])
-            elif known is not None:
+            if known is not None:
                 self._why[one.name] = known
+            elif not self._replaced(one):
+                self._in_vain.note((one,), self._why[one.name])
 
     def _replaced(self, one: CandidateNode) -> bool:
         rest = self._cluster.without((one.name,), to_the_end=True).left
