@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 from hypothesis import settings
 
-from tests.real.closing_lines import say_what_was_skipped, say_what_was_tried_again
+from tests.real.closing_lines import say_what_failed, say_what_was_skipped, say_what_was_tried_again
 
 BARE_NAMES: Final = frozenset({"actors", "adapters", "domain", "testing"})
 # A rehearsal makes much and keeps much: by Python's own thresholds collections take a fifth of the time.
@@ -56,6 +56,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Genera
     yield
     say_what_was_tried_again(terminalreporter)
     say_what_was_skipped(terminalreporter)
+    say_what_failed(terminalreporter)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.real.parts.control_plane import ControlPlane
+from tests.real.parts.objects import MERGE
 from treenail.adapters.kubernetes.connection import Connection
 from treenail.adapters.kubernetes.reader import KubernetesReader
 from treenail.adapters.kubernetes.writer import KubernetesWriter
@@ -23,6 +24,8 @@ from treenail.domain.model.nodes import Node
 from treenail.domain.model.patches import NodePatch
 from treenail.domain.model.taints import UNREGISTERED
 from treenail.domain.ports import ClusterReader, ClusterWriter
+
+NODES = "/api/v1/nodes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +57,14 @@ def setup(control_plane: ControlPlane) -> Iterator[Setup]:
     )
     writer = KubernetesWriter(connection, clock=SystemClock(), dice=SystemDice())
     setup = Setup(KwokCloud(reader, writer), reader, writer)
-    yield setup
-    for node in reader.list_nodes():
-        if node.finalizers:
-            writer.patch_node(node.name, NodePatch(remove_finalizers=node.finalizers))
-    control_plane.request("DELETE", "/api/v1/nodes")
-    connection.close()
+    try:
+        yield setup
+        for node in control_plane.request("GET", NODES)[1]["items"]:
+            free = {"metadata": {"finalizers": None}}
+            control_plane.request("PATCH", f"{NODES}/{node['metadata']['name']}", free, MERGE)
+        control_plane.request("DELETE", NODES)
+    finally:
+        connection.close()
 
 
 def request(call: str, count: int = 1) -> FleetRequest:
