@@ -58,6 +58,7 @@ def live_story(
         title=title,
         subtitle=subtitle,
         seconds=SHOWN_SECONDS,
+        begins=start,
         facts=tuple(_facts(state)),
         findings=tuple((heading, found) for heading, found in _findings(state, start) if found),
         curves=(
@@ -148,7 +149,7 @@ def _rows(state: StateShown, spans: Sequence[Span], start: datetime) -> Iterator
             instance_type=own.get(labels.INSTANCE_TYPE, ""),
             zone=own.get(labels.ZONE, ""),
             capacity_type=own.get(labels.CAPACITY_TYPE, ""),
-            price=price(node) or 0.0,
+            price=price(node),
             stages=tuple(_stages(node, start)),
         )
     for span in spans:
@@ -189,7 +190,7 @@ def _ended(span: Span, start: datetime) -> NodeRow:
         instance_type="",
         zone="",
         capacity_type="",
-        price=0.0,
+        price=None,
         stages=(Stage(StageName.DRAINING, max((span.start - start).total_seconds(), 0.0), end),),
         cause=str(said.get(CAUSE, "gone")),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Final
 
 # Round distances between ticks of time, in seconds.
@@ -12,15 +14,21 @@ _MOST_TICKS: Final = 10
 _LAST_TICK: Final = 0.96
 
 
-def time_ticks(seconds: float, most: int = _MOST_TICKS) -> tuple[tuple[float, str], ...]:
-    """Return at most so many (share of the axis in percent, text) between 0 and `seconds`."""
+def time_ticks(
+    seconds: float, begins: datetime | None = None, most: int = _MOST_TICKS
+) -> tuple[tuple[float, str], ...]:
+    """Return at most so many (share of the axis in percent, text) between 0 and `seconds`.
+
+    The texts are times of day where the axis `begins` at one.
+    """
+    write: Callable[[float], str] = clock if begins is None else lambda at: _minute(begins, at)
     if seconds <= 0:
-        return ((0.0, "0s"),)
+        return ((0.0, write(0.0)),)
     step = next((s for s in _STEPS if seconds / s <= most), 0)
     if not step:
         step = -(-int(seconds) // (most * _DAY)) * _DAY
     count = int(_LAST_TICK * seconds // step)
-    return tuple((round(100 * step * n / seconds, 3), clock(step * n)) for n in range(count + 1))
+    return tuple((round(100 * step * n / seconds, 3), write(step * n)) for n in range(count + 1))
 
 
 def clock(seconds: float) -> str:
@@ -36,6 +44,15 @@ def clock(seconds: float) -> str:
         return f"{hours}h{minutes:02d}m" if minutes else f"{hours}h"
     days, hours = divmod(hours, 24)
     return f"{days}d{hours}h" if hours else f"{days}d"
+
+
+def time_of(at: float, begins: datetime | None) -> str:
+    """Write a moment of an axis: the time of day where it `begins` at one, else the time since its start."""
+    return clock(at) if begins is None else f"{begins + timedelta(seconds=at):%H:%M:%S}"
+
+
+def _minute(begins: datetime, at: float) -> str:
+    return f"{begins + timedelta(seconds=at):%H:%M}"
 
 
 def top(value: float) -> float:

@@ -9,7 +9,7 @@ from typing import Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from treenail.adapters.report.axis import clock, time_ticks, top
+from treenail.adapters.report.axis import clock, time_of, time_ticks, top
 from treenail.adapters.report.story import Curve, Story
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -36,7 +36,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        clock=clock, share=_share, width=_share_of, path=_path, number=_number, moment=_moment
+        at=time_of, share=_share, width=_share_of, path=_path, number=_number, moment=_moment
     )
     environment.globals.update(ticks=time_ticks, top_of=_top_of)
     return environment

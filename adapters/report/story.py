@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 
@@ -25,14 +26,14 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeRow:
-    """A node's life. `price` is in $ per hour; `cause` is why it ended, "" where it is there still."""
+    """A node's life. `price` is in $ per hour, None if not known; `cause` is why it ended, "" before that."""
 
     name: str
     pool: str
     instance_type: str
     zone: str
     capacity_type: str
-    price: float
+    price: float | None
     stages: tuple[Stage, ...]
     cause: str = ""
 
@@ -116,6 +117,8 @@ class TraceStory:
 class Story:
     """All that a page shows. The axis goes from 0 to `seconds`.
 
+    Its times are told as times of day where it `begins` at one, else since its start.
+
     `lead` is what matters most, a sentence each. `cut` says, in whole sentences, what was left out so
     that the page stays small.
     """
@@ -132,3 +135,4 @@ class Story:
     nodes: tuple[NodeRow, ...] = ()
     traces: tuple[tuple[str, tuple[TraceStory, ...]], ...] = ()
     cut: tuple[str, ...] = ()
+    begins: datetime | None = None

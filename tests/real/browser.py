@@ -41,24 +41,29 @@ def picture(url: str, to: Path, *options: str) -> bytes:
     return to.read_bytes()
 
 
-def _run(url: str, *options: str) -> subprocess.CompletedProcess[str]:
+def browser_command(url: str, *options: str) -> list[str]:
+    """Return the command that opens a page in a browser without a window."""
     browser = find_browser()
     if browser is None:
         raise FileNotFoundError("no Chromium on this machine")
+    return [
+        browser,
+        "--headless=new",
+        # The tests may run as root, where Chromium has no sandbox.
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+        "--enable-logging=stderr",
+        "--window-size=1280,1600",
+        *options,
+        url,
+    ]
+
+
+def _run(url: str, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # noqa: S603 (a browser of this machine, on a page of our own)
-        [
-            browser,
-            "--headless=new",
-            # The tests may run as root, where Chromium has no sandbox.
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--hide-scrollbars",
-            "--enable-logging=stderr",
-            "--window-size=1280,1600",
-            *options,
-            url,
-        ],
+        browser_command(url, *options),
         capture_output=True,
         text=True,
         check=True,

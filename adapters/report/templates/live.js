@@ -16,11 +16,19 @@
     if (!answer.ok) throw new Error(body.trim());
     return body;
   }
+  // What did not change is left alone: focus, a selection and a table's scrolling stay where they are.
+  function update(old, latest) {
+    if (old.isEqualNode(latest)) return;
+    if (old.nodeType !== Node.ELEMENT_NODE || old.nodeName !== latest.nodeName) return old.replaceWith(latest);
+    for (const { name } of [...old.attributes]) if (!latest.hasAttribute(name)) old.removeAttribute(name);
+    for (const { name, value } of latest.attributes) old.setAttribute(name, value);
+    const [had, has] = [[...old.childNodes], [...latest.childNodes]];
+    has.forEach((child, at) => (at < had.length ? update(had[at], child) : old.append(child)));
+    had.slice(has.length).forEach((child) => child.remove());
+  }
   async function show() {
     const page = new DOMParser().parseFromString(await text("/ui"), "text/html");
-    const main = page.querySelector("main");
-    document.querySelector("main").replaceWith(main);
-    document.querySelector("header p").textContent = page.querySelector("header p").textContent;
+    for (const part of ["header p", "nav", "main"]) update(document.querySelector(part), page.querySelector(part));
   }
   async function look() {
     try {

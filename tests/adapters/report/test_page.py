@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import pytest
@@ -160,6 +161,27 @@ def test_each_part_of_a_story_is_there() -> None:
         "the first 40 of 50 are shown",
     ):
         assert said in page, said
+
+
+def test_what_a_span_says_of_itself_can_be_read_without_a_mouse() -> None:
+    spans = (SpanRow("launch", 0, 0, 1, details="host.type: m5.large"), SpanRow("bare", 0, 0, 1))
+    page = render(story(traces=(("", (TraceStory(title="t", at=0, trace_id="a", spans=spans),)),)))
+
+    assert re.search(r'<summary class="row">.*launch.*</summary><pre>host.type: m5.large</pre>', page)
+    assert page.count("<pre>") == 1
+
+
+def test_moments_are_times_of_day_where_the_axis_begins_at_one() -> None:
+    page = render(story(begins=datetime(2026, 1, 1, 23, 30, 5, tzinfo=UTC)))
+
+    assert "since 23:30:17" in page
+    assert "draining 00:00:05 to 00:01:05" in page
+    assert re.findall(r"<span style=.left:[0-9.]+%.>([0-9:]+)</span>", page)[:2] == ["23:30", "23:40"]
+
+
+def test_a_price_that_is_not_known_is_not_told_as_nothing() -> None:
+    assert "us-east-1a $1.234/h</span>" in render(story())
+    assert "us-east-1a</span>" in render(story(nodes=(node(price=None),)))
 
 
 def test_rows_that_warn_are_marked_and_numbers_set_flush_right() -> None:
