@@ -93,9 +93,11 @@ from treenail.adapters.api.kwok.v1alpha1_node_class import KWOKNodeClassModel, k
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.snapshot.account_model import (
     AccountModel,
+    ClusterSnapshotEndModel,
     ClusterSnapshotModel,
     account,
     cluster_snapshot,
+    cluster_snapshot_end,
 )
 
 M = TypeVar("M", bound=models.Model)
@@ -165,6 +167,7 @@ _ALL: Final[tuple[ApiKind[Any], ...]] = (
     ApiKind("storage.k8s.io/v1", "CSINode", CSINodeModel, csi_node),
     ApiKind("treenail.sh/v1alpha1", "Account", AccountModel, account),
     ApiKind("treenail.sh/v1alpha1", "ClusterSnapshot", ClusterSnapshotModel, cluster_snapshot),
+    ApiKind("treenail.sh/v1alpha1", "ClusterSnapshotEnd", ClusterSnapshotEndModel, cluster_snapshot_end),
 )
 # What makes pods is watched for how many it wants: of that, less is read than of a manifest.
 WATCHED_WORKLOADS: Final[tuple[ApiKind[Any], ...]] = (

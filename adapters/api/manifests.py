@@ -9,6 +9,7 @@ from datetime import datetime
 from treenail.adapters.api.consistency import Entry, problems
 from treenail.adapters.api.core.pod_specs import PodSpecs
 from treenail.adapters.api.core.unknown_fields import check_names
+from treenail.adapters.api.cut_files import cut_off_perhaps, cut_snapshots
 from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.api.documents import Manifest, parse_manifests, read_manifests
 from treenail.adapters.api.errors import FieldError, ManifestError, first_of
@@ -73,7 +74,10 @@ def decode_all(
     Raises:
         ManifestError: something is wrong with an object, unless `lenient`; its `others` are wrong, too.
     """
-    errors: list[ManifestError] = []
+    errors: list[ManifestError] = list(cut_snapshots(manifests))
+    if errors and not lenient:
+        # What is wrong with the rest may follow from that.
+        raise first_of(errors)
     keep_parts = keep_parts or any(m.kind == "LimitRange" for m in manifests)
     reading = Reading(at=at, specs=specs or PodSpecs(keep_parts=keep_parts))
     entries = tuple(_entries(manifests, reading, errors.append))
@@ -95,6 +99,7 @@ def decode_all(
             *(line for entry in kept for line in _warnings(entry)),
             *(line for entry in kept for line in oddities_of(entry.manifest, _called(entry.manifest))),
             *_skipped(manifests),
+            *(() if lenient else cut_off_perhaps(manifests)),
         ),
         set_aside=tuple(errors),
     )

@@ -46,6 +46,7 @@ def snapshot(
         _head(missing, taken_at),
         *((read.document,) if read and read.document else ()),
         *cluster.objects,
+        _document("ClusterSnapshotEnd"),
     ]
     if file is None:
         _write(documents, sys.stdout)
@@ -59,15 +60,18 @@ def snapshot(
 
 
 def _head(missing: tuple[str, ...], taken_at: datetime) -> Tree:
-    spec: Tree = {"takenAt": taken_at.isoformat(timespec="seconds").replace("+00:00", "Z")}
+    # The end is named first, so that a file that was cut off anywhere after its kind lacks one or the other.
+    spec: Tree = {
+        "endsWith": "ClusterSnapshotEnd",
+        "takenAt": taken_at.isoformat(timespec="seconds").replace("+00:00", "Z"),
+    }
     if missing:
         spec["notRead"] = list(missing)
-    return {
-        "apiVersion": _API_VERSION,
-        "kind": "ClusterSnapshot",
-        "metadata": {"name": "cluster"},
-        "spec": spec,
-    }
+    return {**_document("ClusterSnapshot"), "spec": spec}
+
+
+def _document(kind: str) -> Tree:
+    return {"apiVersion": _API_VERSION, "kind": kind, "metadata": {"name": "cluster"}}
 
 
 def _write(documents: list[Tree], stream: TextIO) -> None:

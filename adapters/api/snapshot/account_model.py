@@ -121,9 +121,10 @@ class AccountModel(StrictObject, kw_only=True):
 
 
 class ClusterSnapshotSpecModel(StrictModel, kw_only=True):
-    """When a cluster was written down."""
+    """When a cluster was written down, and the kind of its file's last object, which shows it is whole."""
 
     taken_at: Time
+    ends_with: Literal["ClusterSnapshotEnd"] | None = None
     not_read: tuple[str, ...] = ()
 
 
@@ -131,6 +132,16 @@ class ClusterSnapshotModel(StrictObject, kw_only=True):
     """treenail.sh/v1alpha1 ClusterSnapshot."""
 
     spec: ClusterSnapshotSpecModel
+
+
+class ClusterSnapshotEndModel(StrictObject, kw_only=True):
+    """treenail.sh/v1alpha1 ClusterSnapshotEnd, which says nothing but that the file is whole."""
+
+
+def cluster_snapshot_end(model: ClusterSnapshotEndModel, _reading: Reading) -> Translation:
+    """Return nothing; FieldError says what is wrong with it."""
+    model.metadata.validate()
+    return Translation(objects=())
 
 
 def cluster_snapshot(model: ClusterSnapshotModel, _reading: Reading) -> Translation:

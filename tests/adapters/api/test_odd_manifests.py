@@ -187,7 +187,7 @@ def test_manifests_without_auto_mode_stay_as_they_are() -> None:
 
 @pytest.mark.parametrize("kind", ["ResourceQuota", "LimitRange"])
 def test_quotas_and_limit_ranges_are_read(kind: str) -> None:
-    assert warnings(f"{{apiVersion: v1, kind: {kind}, metadata: {{name: q}}}}") == ()
+    assert warnings(f"{{apiVersion: v1, kind: {kind}, metadata: {{name: q}}, spec: {{}}}}") == ()
 
 
 @pytest.mark.parametrize(
@@ -231,3 +231,29 @@ def test_a_kustomization_says_what_to_give_in_its_place() -> None:
 
     with pytest.raises(ManifestError, match="give what `kubectl kustomize` makes of its folder"):
         decode_all(parse_manifests(text.encode(), "x.yaml"))
+
+
+BUDGET = "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: c}]\n  priority:",
+            "Pod p: spec.priority: the file ends with this field, which has no value: was it cut off?",
+        ),
+        (
+            f"{POD % 'p'}\n---\n{BUDGET}",
+            "PodDisruptionBudget web: the file ends with this object, which has no spec: was it cut off?",
+        ),
+    ],
+)
+def test_a_file_that_hardly_anybody_means_to_end_there_is_asked_after(text: str, warned: str) -> None:
+    assert warnings(text) == (f"x.yaml: {warned}",)
+
+
+def test_a_file_is_not_asked_after_for_what_is_missing_before_its_end_or_for_its_last_newline() -> None:
+    assert warnings(f"{BUDGET}---\n{POD % 'p'}") == ()
+    assert warnings(f"{BUDGET}spec:\n  selector: {{}}") == ()
+    assert warnings("{apiVersion: v1, kind: Namespace, metadata: {name: n}}") == ()

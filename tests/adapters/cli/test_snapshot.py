@@ -12,6 +12,7 @@ from tests.adapters.cli.api_server import kubeconfig
 from tests.adapters.cli.command import Ran, treenail
 from tests.adapters.embed.lived_cluster import Manifest, lived_cluster, of, stored
 from tests.adapters.kubernetes.scripted import Reply, ScriptedServer, status
+from treenail.adapters.api.manifests import ManifestError, decode_all, parse_manifests
 from treenail.adapters.api.snapshot.user_data import hash_of
 from treenail.adapters.cli.snapshot_cluster import KINDS, NODE, POD
 from treenail.domain.model.template_hash import HASH_VERSION, NODE_CLASS_HASH, version_of
@@ -66,12 +67,58 @@ def test_what_a_cluster_has_is_written_and_can_be_rehearsed(server: ScriptedServ
     assert (ran.code, ran.out) == (0, "")
     assert "2 Nodes, 7 Pods" in ran.err
     expected = kinds([one for one in things if one["kind"] != "ClusterSnapshot"])
-    assert kinds(documents) == {**expected, "ClusterSnapshot": ["cluster"]}
+    assert kinds(documents) == {**expected, "ClusterSnapshot": ["cluster"], "ClusterSnapshotEnd": ["cluster"]}
     rehearsal = treenail("rehearse", "-f", str(tmp_path / "cluster.yaml"), "--for", "1h", "-o", "json")
     assert rehearsal.code == 0, rehearsal.err
     history = json.loads(rehearsal.out)
     assert [node["terminatedAt"] for node in history["nodes"]] == [None, None]
     assert not [one for one in history["timeline"] if one["event"] == "PlanCommitted"]
+
+
+def test_a_snapshot_that_was_cut_off_is_refused_wherever_that_was(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    serve(server, lived_cluster(2))
+    snapshot(server, tmp_path)
+    file = tmp_path / "cluster.yaml"
+    lines = file.read_text().splitlines(keepends=True)
+
+    for kept in range(1, len(lines) - 3):
+        with pytest.raises(ManifestError):
+            decode_all(parse_manifests("".join(lines[:kept]).encode(), "cluster.yaml"))
+
+
+def test_a_cut_snapshot_is_told_as_cut_before_what_follows_from_it(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    serve(server, lived_cluster(2))
+    snapshot(server, tmp_path)
+    whole = (tmp_path / "cluster.yaml").read_text()
+    cut = tmp_path / "cut.yaml"
+    cut.write_text(whole[: whole.rindex("kind: Pod") + len("kind: Pod\n")])
+
+    ran = treenail("simulate", "-f", str(cut))
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        f"treenail: {cut}: ClusterSnapshot cluster: the file was cut off: ClusterSnapshotEnd, its last "
+        "document, is missing; write the snapshot again\n"
+    )
+
+
+def test_a_snapshot_without_the_mark_of_an_end_is_taken_with_a_warning(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    serve(server, lived_cluster(2))
+    _, documents = snapshot(server, tmp_path)
+    del documents[0]["spec"]["endsWith"]
+    old = tmp_path / "old.yaml"
+    old.write_text(yaml.safe_dump_all(documents[:-1]))
+
+    ran = treenail("simulate", "-f", str(old))
+
+    assert ran.code == 0
+    assert "ClusterSnapshot cluster: is of an older version, and cannot tell if it is whole" in ran.err
 
 
 def test_a_decision_on_a_snapshot_asks_for_no_pod_that_is_there(
