@@ -73,6 +73,13 @@ def _of_union(kind: inspect.UnionType, value: Any, path: str) -> FieldError | No
     return problems[0] if len(problems) == 1 else _mistyped(kind, value, path)
 
 
+# Fields of a NodePool of v1beta1, which v1 has elsewhere.
+_MOVED: Final = {
+    "spec.template.spec.kubelet": ": v1 has it as spec.kubelet of the EC2NodeClass",
+    "spec.disruption.expireAfter": ": v1 has it as spec.template.spec.expireAfter",
+}
+
+
 def _of_struct(kind: inspect.StructType, value: Any, path: str) -> FieldError | None:  # noqa: ANN401
     if not isinstance(value, dict):
         return _mistyped(kind, value, path)
@@ -81,7 +88,9 @@ def _of_struct(kind: inspect.StructType, value: Any, path: str) -> FieldError | 
         if key in fields:
             problem = _of(fields[key].type, below, under(path, key))
         elif kind.forbid_unknown_fields:
-            problem = UnknownFieldError(under(path, key), f"is not a known field{meant(key, fields)}")
+            found = under(path, key)
+            near = _MOVED.get(found) or meant(key, fields)
+            problem = UnknownFieldError(found, f"is not a known field{near}")
         else:
             problem = None
         if problem:

@@ -74,12 +74,22 @@ def read_manifests(paths: Sequence[Path | str]) -> tuple[Manifest, ...]:
 
 def files_in(path: Path | str) -> tuple[Path | str, ...]:
     """Return the manifests in a folder, by name, less those in folders below; another path is itself."""
-    if str(path) == STDIN or not Path(path).is_dir():
+    if not str(path):
+        raise ManifestError("", "", "", "a file without a name cannot be read: is a variable empty?")
+    if str(path) == STDIN or not _is_folder(path):
         return (path,)
     found = tuple(sorted(p for p in Path(path).iterdir() if p.suffix in _SUFFIXES and p.is_file()))
     if not found:
         raise ManifestError(str(path), "", "", f"is a folder without a file {' or '.join(_SUFFIXES)}")
     return found
+
+
+def _is_folder(path: Path | str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except OSError:
+        # A name that no file can have: reading it says why.
+        return False
 
 
 def _of_file(path: Path | str) -> tuple[Manifest, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Hashable, Sequence
@@ -66,12 +67,24 @@ def parse(data: bytes) -> list[object]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if _is_utf16(data):
+            raise NotYamlError("is UTF-16 text: save it as UTF-8") from None
         line = data.count(b"\n", 0, error.start) + 1
         raise NotYamlError(f"line {line}: is not UTF-8 text") from None
     try:
         return _read(text)
     except NotYamlError as error:
         raise NotYamlError(_cause(text) or str(error)) from None
+
+
+def _is_utf16(data: bytes) -> bool:
+    if not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return False
+    try:
+        data.decode("utf-16")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _cause(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from treenail.adapters.api.auto_mode import as_karpenter
 from treenail.adapters.api.manifests import Manifest, read_manifests
@@ -16,6 +15,6 @@ def manifests_of(files: Sequence[str]) -> tuple[Manifest, ...]:
     Raises:
         ManifestError: one cannot be read.
     """
-    found, warnings = as_karpenter(read_manifests([Path(f) if f != "-" else f for f in files]))
+    found, warnings = as_karpenter(read_manifests(files))
     warn(warnings)
     return found

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Final
 
 from treenail.adapters.api.manifests import Decoded, Manifest, decode_all, read_manifests
+from treenail.adapters.api.reading import LONG_AGO
 from treenail.adapters.cli.output_format import warn
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.region_option import home_meant, not_read
@@ -17,6 +17,7 @@ from treenail.adapters.controller.system_settings import system_settings
 from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.embed.actions import Action, parse_action
 from treenail.adapters.embed.adoption import last_seen, lived, settle
+from treenail.adapters.embed.applied import decode_leniently
 from treenail.adapters.embed.home import Home
 from treenail.adapters.embed.node_class_problems import check_node_classes
 from treenail.adapters.embed.told_settings import cluster_told, sizes_of
@@ -72,7 +73,15 @@ def check(run: RehearsalRun) -> None:
             decoded, run.manifests, lambda p, c: rehearsal.ec2.instance_types(c, p.kubelet or c.kubelet)
         )
     followed = less_gated(decoded.warnings, static_capacity=told.feature_gates["StaticCapacity"])
-    warn((*followed, *told.warnings, *home.warnings, *not_read(decoded)))
+    warn((*followed, *told.warnings, *home.warnings, *not_read(decoded), *_broken(run.actions)))
+
+
+def _broken(actions: Sequence[Action]) -> Iterator[str]:
+    """Yield a line on each object that is to be applied later, as it is, and cannot be used then."""
+    for action in actions:
+        if action.name == "apply":
+            for error in decode_leniently(action.argument, LONG_AGO).set_aside:
+                yield f"{error}; nothing comes of this object when it is applied"
 
 
 @contextmanager
@@ -167,5 +176,5 @@ def actions_of(written: Sequence[tuple[str, str]], seconds: float) -> tuple[Acti
         if action.at > seconds:
             raise BadInputError(f"--at {action.at:g}s {action}: comes after the end, at {seconds:g}s")
         if action.name == "apply":
-            read_manifests([Path(action.argument)])
+            read_manifests([action.argument])
     return tuple(sorted(actions, key=lambda a: a.at))

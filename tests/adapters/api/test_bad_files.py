@@ -53,6 +53,19 @@ def test_aliases_that_stand_for_more_than_memory_holds_are_refused() -> None:
     assert problem("\n".join(lines)) == "line 1: stands for more than 5000000 values"
 
 
+def test_text_as_windows_shells_write_it_is_told_as_such() -> None:
+    with pytest.raises(ManifestError, match=r"^win\.yaml: is UTF-16 text: save it as UTF-8$"):
+        parse_manifests("kind: Pod\n".encode("utf-16"), "win.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"), [("", "a file without a name cannot be read"), ("x" * 5000, "File name too long")]
+)
+def test_a_name_that_no_file_can_have_is_refused(name: str, problem: str) -> None:
+    with pytest.raises(ManifestError, match=problem):
+        read_manifests([name])
+
+
 @pytest.mark.parametrize("data", [b"a: b\nc: \xe4", b'{"kind":\n"\xe4"}'])
 def test_text_that_is_not_utf8_is_refused(data: bytes) -> None:
     with pytest.raises(ManifestError, match=r"^latin\.yaml: line 2: is not UTF-8 text$"):
@@ -96,3 +109,16 @@ def test_an_error_tells_its_parts() -> None:
     assert error.about is not None
     assert (error.about.kind, error.about.namespace, error.about.name) == ("Pod", "prod", "p")
     assert str(error) == "p.json: Pod prod/p: spec.containers: is missing"
+
+
+@pytest.mark.parametrize(
+    ("written", "elsewhere"),
+    [
+        ("{template: {spec: {kubelet: {maxPods: 20}}}}", "spec.kubelet of the EC2NodeClass"),
+        ("{disruption: {expireAfter: 720h}}", "spec.template.spec.expireAfter"),
+    ],
+)
+def test_a_field_that_v1_has_elsewhere_is_told_where(written: str, elsewhere: str) -> None:
+    line = problem(f"{{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {{name: x}}, spec: {written}}}")
+
+    assert line.endswith(f"is not a known field: v1 has it as {elsewhere}")

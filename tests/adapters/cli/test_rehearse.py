@@ -132,7 +132,8 @@ def test_what_is_applied_on_the_way_is_served_and_what_is_wrong_with_it_set_asid
     file = tmp_path / "later.yaml"
     file.write_text(text(node_class(), node_pool("bad", weight=1000), deployment("later", 2)))
 
-    found = report("rehearse", "-f", INFLATE, "--for", "5m", "--at", "60s", f"apply={file}")
+    ran = treenail("rehearse", "-f", INFLATE, "--for", "5m", "--at", "60s", f"apply={file}", "-o", "json")
+    found = json.loads(ran.out)
 
     [aside] = [entry for entry in found["timeline"] if entry["event"] == "ObjectSetAside"]
     assert aside["object"] == "NodePool bad"
@@ -206,6 +207,17 @@ def test_less_than_one_pod_a_second_is_refused() -> None:
 
     assert ran.code == 2
     assert "--pod-writes" in ran.err
+
+
+def test_what_is_applied_later_and_cannot_be_used_is_told_before_the_summary(tmp_path: Path) -> None:
+    later = tmp_path / "later.yaml"
+    later.write_text("{apiVersion: v1, kind: Pood, metadata: {name: x}}")
+
+    ran = treenail("rehearse", "-f", INFLATE, "--for", "10s", "--at", "5s", f"apply={later}", "--quiet")
+
+    assert ran.code == 0
+    assert ran.err.startswith(f'treenail: warning: {later}: Pood x: kind: "Pood" is not known')
+    assert ran.err.endswith("; nothing comes of this object when it is applied\n")
 
 
 def test_a_node_class_of_auto_mode_can_be_changed_on_the_way(tmp_path: Path) -> None:
