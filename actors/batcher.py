@@ -42,7 +42,7 @@ class Batcher(DomainActor[BatcherInbox]):
         now = self._timers.monotonic()
         match message:
             case PodBecamePending():
-                self._window.add(message.uid, now=now, owner=message.owner, more_to_come=message.more_to_come)
+                self._window.add(message.uid, now=now, owner=message.owner, wished=message.wished)
             case PodLeft():
                 self._window.discard(message.uid)
             case NodesToReplace():

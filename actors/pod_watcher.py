@@ -83,7 +83,7 @@ class PodWatcher(DomainActor[PodWatcherInbox]):
                     uid=changed.uid,
                     since=since,
                     owner=owner.uid if owner is not None else "",
-                    more_to_come=changed.more_to_come,
+                    wished=changed.wished,
                 )
             )
         elif changed.not_before is not None:

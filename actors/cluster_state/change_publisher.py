@@ -82,7 +82,7 @@ class ChangePublisher:
             pod=pod,
             waiting=waiting,
             not_before=self._launch_backoff.until(uid),
-            more_to_come=waiting and pod is not None and self._model.expected.awaited(pod, now),
+            wished=self._model.expected.wished_with(pod, now) if waiting and pod is not None else 0,
         )
         self._subscribers.pod_watcher.tell(changed)
 

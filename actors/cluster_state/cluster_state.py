@@ -362,6 +362,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if decision is None:
             return
         self.within(decision.context)
+        self._slices.begin()
+        if decision.urgent:
+            self._ask_for_untried(self._model.untried.uids(), now)
         promise_freed_places(self._model, now)
         self._tell(self._model.take_changes(), now)
         whole = self._retries.part_of(
@@ -382,7 +385,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     def _begin_slice(self, now: datetime) -> None:
         """Have the next pods of a large wish planned, where that is due and nothing else is decided."""
-        at = self._slices.begin(now) if self._decisions.idle else None
+        at = self._slices.due_since(now) if self._decisions.idle else None
         if at is not None:
             self._decisions.add(Decision(id=self._runtime.dice.token(), opened_at=at, closed_at=now, pods=0))
 
@@ -562,7 +565,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         for uid in changes.pods:
             self._delays.settle(uid, self._model.objects.pods.get(uid))
         self._expected_recorder.note(changes, now)
-        self._slices.see(changes.pods, now)
+        self._ask_for_untried(changes.pods, now)
         self._publisher.publish(changes, now)
         self._changed |= changes.views
         if changes.views:
@@ -572,6 +575,11 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if (changes.buffers or (changes.views and self._model.buffers)) and not self._buffers_change:
             self._buffers_change = True
             self.later("buffers", _TellBuffers(), seconds=GATHERED_SECONDS)
+
+    def _ask_for_untried(self, pods: Iterable[str], now: datetime) -> None:
+        """Have the untried ones of these pods that lack nodes planned with those that wait."""
+        for pending in self._slices.ask(pods, now):
+            self._subscribers.batcher.tell(pending)
 
     def _watch_promises(self, now: datetime) -> None:
         due = self._slices.next_due()

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from treenail.domain.telemetry.tracing import SpanContext
+
+# A decision on so many pods fills nodes but for the last one: little is saved by waiting for others.
+_MANY: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodBecamePending:
-    """The scheduler found no node for a pod, or still finds none. `since` is when it said so first.
+    """The scheduler found no node for a pod, still finds none, or will find none; it is known `since` then.
 
-    `owner` is the uid of its owner, "" where it has none; `more_to_come` says that the owner is to make more
-    pods like it, which are planned with it.
+    `owner` is the uid of its owner, "" where it has none. `wished` is how many pods of this owner are planned
+    with it, those to come and this one included; 0 where more of them may come than are known of.
     """
 
     uid: str
     since: datetime
     owner: str = ""
-    more_to_come: bool = False
+    wished: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +74,10 @@ class BatchWindow:
     """The pods seen since the window opened, and the nodes to be replaced.
 
     It closes `idle_seconds` after the last new one, and never later than `max_seconds` after the first:
-    a steady trickle must not starve packing. Urgent work closes it `urgent_seconds` after it came. So does
-    the last news where all its pods are of owners that are to make more: these are planned with them.
+    a steady trickle must not starve packing. Pods of an owner whose wish is known are no news. Urgent work
+    closes it `urgent_seconds` after it came. So does the last news where all its pods are of such owners, and
+    these wish for 500 pods and more. With fewer, workloads that are applied one after the other would get
+    a node each.
     """
 
     def __init__(self, *, idle_seconds: float, max_seconds: float, urgent_seconds: float) -> None:
@@ -80,22 +86,22 @@ class BatchWindow:
         self._urgent_seconds = urgent_seconds
         self._pods: set[str] = set()
         self._nodes: set[str] = set()
-        # The owners that make more pods, and those of the pods that are of no such owner.
-        self._owners: set[str] = set()
+        # How many pods the owners wish for whose wish is known, and the pods that are of no such owner.
+        self._wishes: dict[str, int] = {}
         self._single: set[str] = set()
         self._opened_at = 0.0
         self._touched_at = 0.0
         self._urgent_at: float | None = None
         self.urgent = ""
 
-    def add(self, uid: str, *, now: float, owner: str = "", more_to_come: bool = False) -> None:
+    def add(self, uid: str, *, now: float, owner: str = "", wished: int = 0) -> None:
         """Wait for `uid`. Seeing one again does not keep the window open, nor do pods that were to come."""
         touched_at = self._touched_at
         self._add(uid, self._pods, now)
-        if owner in self._owners:
+        if owner in self._wishes:
             self._touched_at = touched_at
-        elif more_to_come:
-            self._owners.add(owner)
+        elif wished:
+            self._wishes[owner] = wished
         else:
             self._single.add(uid)
 
@@ -108,7 +114,7 @@ class BatchWindow:
             return
         if self.empty:
             self._opened_at = now
-            self._owners, self._single = set(), set()
+            self._wishes, self._single = {}, set()
         self._touched_at = now
         those.add(one)
 
@@ -139,7 +145,8 @@ class BatchWindow:
         candidates = []
         if self._pods or self._nodes:
             known = not self._single and not self._nodes
-            idle = min(self._urgent_seconds, self._idle_seconds) if known else self._idle_seconds
+            soon = known and sum(self._wishes.values()) >= _MANY
+            idle = min(self._urgent_seconds, self._idle_seconds) if soon else self._idle_seconds
             candidates.append(min(self._touched_at + idle, self._opened_at + self._max_seconds))
         if self._urgent_at is not None:
             candidates.append(self._urgent_at + self._urgent_seconds)
@@ -149,6 +156,6 @@ class BatchWindow:
         """Return how many pods were waited for, and wait for nothing."""
         pods = len(self._pods)
         self._pods, self._nodes = set(), set()
-        self._owners, self._single = set(), set()
+        self._wishes, self._single = {}, set()
         self._urgent_at, self.urgent = None, ""
         return pods

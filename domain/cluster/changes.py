@@ -41,15 +41,15 @@ class Changes:
 class PodChanged:
     """A pod started or ceased to wait for a place. `pod` is None where it is gone.
 
-    It is not to be asked for before `not_before`, where that is set. `more_to_come` says that its owner is to
-    make more pods like it, which are planned with it.
+    It is not to be asked for before `not_before`, where that is set. `wished` is how many pods of its
+    owner are planned with it, those to come and this one included; 0 where more may come than are known of.
     """
 
     uid: str
     pod: Pod | None
     waiting: bool
     not_before: datetime | None = None
-    more_to_come: bool = False
+    wished: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

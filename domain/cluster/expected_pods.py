@@ -36,11 +36,13 @@ _REVISION: Final = "controller-revision-hash"
 class _Wish:
     """What is known of one workload's pods. `left` are those that ceased to be active since its last news.
 
+    `unbound` are the active ones without a node.
     `refused` says that the last plan with pods to come had no places for them. `failed` is how many failed,
     and `paused_at` when that was heard, None where a pod was made since.
     """
 
     active: dict[str, None] = field(default_factory=dict)
+    unbound: dict[str, None] = field(default_factory=dict)
     left: int = 0
     came_at: datetime | None = None
     # Since when more are waited for, None where nobody does; and what became of waiting before.
@@ -94,6 +96,10 @@ class ExpectedPods:
         elif pod.uid in wish.active:
             del wish.active[pod.uid]
             wish.left += 1
+        if after is not None and after.active and not after.node_name:
+            wish.unbound[pod.uid] = None
+        else:
+            wish.unbound.pop(pod.uid, None)
         self._tidy(owner.uid)
         return owner.uid
 
@@ -132,16 +138,17 @@ class ExpectedPods:
             return 0
         return max(0, workload.wanted - len(wish.active) - wish.left)
 
-    def awaited(self, pod: Pod, now: datetime) -> bool:
-        """Return whether more pods like this one are expected, and will get places with it.
+    def wished_with(self, pod: Pod, now: datetime) -> int:
+        """Return how many pods of its workload are planned with a pod, it included.
 
-        Where the last plan had none for them, only pods that are there will be planned.
+        Those to come, and those there without a node; some of these may have a place, as counting them would
+        take long. 0 where nobody knows what the workload wants, or the last plan had no places for pods to come.
         """
         owner = pod.owner.uid if pod.owner is not None else ""
         wish = self._wishes.get(owner)
-        if wish is None or wish.refused:
-            return False
-        return self.unpromised(owner, now) > 0 and self.like(owner) is not None
+        if wish is None or wish.refused or not self._expects(owner, now) or self.like(owner) is None:
+            return 0
+        return self.unpromised(owner, now) + len(wish.unbound)
 
     def unpromised(self, owner: str, now: datetime | None = None) -> int:
         """Return how many of the pods to come have no promise."""

@@ -7,15 +7,14 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from treenail.domain.cluster.batch_window import PodBecamePending
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.expected_pods import AGAIN, is_expected
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, Snapshot
 from treenail.domain.model.claims import expected_pods
 from treenail.domain.model.pods import Pod
 
-# Pods that the scheduler has not tried yet are planned so long after the first of them was seen.
-_GATHERED: Final = timedelta(seconds=0.1)
-# Those that lose their places meanwhile are left to the scheduler for so long.
+# Pods that the scheduler has not tried yet, and that lose their places, are left to it for so long.
 _LEFT: Final = timedelta(seconds=5)
 
 
@@ -26,7 +25,8 @@ class ExpectedSlices:
     the last one are launched. Where one of them is not to be had, or no place was found for all, it is due
     after a pause of 1 min, 2... 30 min; a pod that waits asks for more at any time.
 
-    The first slice of a workload is also due where its pods lack nodes and the scheduler has not tried them.
+    The first slice of a workload is also planned where its pods lack nodes and the scheduler has not tried
+    them: the batch window waits for these as for pods that wait.
     """
 
     def __init__(self, model: ClusterModel) -> None:
@@ -35,8 +35,8 @@ class ExpectedSlices:
         self._asked: dict[str, dict[str, None]] = {}
         self._refused: dict[str, int] = {}
         self._due: dict[str, datetime] = {}
-        # When untried pods are to be planned, if any are.
-        self._untried_due: datetime | None = None
+        # The workloads for whose untried pods the batch window was opened.
+        self._asked_for: dict[str, None] = {}
         self._planned_at: dict[str, datetime] = {}
 
     def planned(self, decided: PlanDecided, committed: PlanCommitted, now: datetime) -> None:
@@ -58,17 +58,30 @@ class ExpectedSlices:
             else:
                 self._asked[owner] = dict.fromkeys(claims)
 
-    def see(self, pods: Iterable[str], now: datetime) -> None:
-        """Take in that these pods changed: those that lack nodes, and are untried, are soon to be planned."""
-        asking = (self._model.untried.owner(uid, now) for uid in pods)
-        if self._untried_due is None and any(owner and self._asks(owner, now) for owner in asking):
-            self._untried_due = now + _GATHERED
+    def ask(self, pods: Iterable[str], now: datetime) -> tuple[PodBecamePending, ...]:
+        """Return the untried ones of these pods that lack nodes, the first one of each workload alone.
+
+        These workloads are not returned again until the next decision begins.
+        """
+        asking: list[PodBecamePending] = []
+        for uid in pods:
+            pod = self._model.objects.pods.get(uid)
+            owner = pod.owner.uid if pod is not None and pod.owner is not None else ""
+            if pod is not None and self._asks(owner, now) and self._model.untried.lacks(pod, now):
+                self._asked_for[owner] = None
+                wished = self._model.expected.wished_with(pod, now)
+                asking.append(PodBecamePending(uid=uid, since=now, owner=owner, wished=wished))
+        return tuple(asking)
 
     def _asks(self, owner: str, now: datetime) -> bool:
         at = self._planned_at.get(owner)
         lately = at is not None and now - at < _LEFT
-        known = lately or owner in self._due or owner in self._asked
+        known = lately or owner in self._asked_for or owner in self._due or owner in self._asked
         return not known and self._model.expected.keeps_all(owner)
+
+    def begin(self) -> None:
+        """Take in that a decision begins: it is on all that was asked for, or what is left asks again."""
+        self._asked_for = {}
 
     def set_back(self, now: datetime) -> None:
         """Take in that a decision is made again without its pods to come: they get no places now."""
@@ -100,17 +113,14 @@ class ExpectedSlices:
 
     def next_due(self) -> datetime | None:
         """Return when the next slice is to be planned, if one is."""
-        times = (self._untried_due, *self._due.values())
-        return min((at for at in times if at is not None), default=None)
+        return min(self._due.values(), default=None)
 
-    def begin(self, now: datetime) -> datetime | None:
+    def due_since(self, now: datetime) -> datetime | None:
         """Return since when a slice is due, None where none is, and forget those nobody needs any more."""
         due = [owner for owner, at in self._due.items() if at <= now]
         for owner in due:
             if not self._more(owner, now):
                 self._forget(owner)
-        if self._untried_due is not None and self._untried_due <= now and not self._untried(now):
-            self._untried_due = None
         at = self.next_due()
         return at if at is not None and at <= now else None
 
@@ -130,7 +140,6 @@ class ExpectedSlices:
                 del self._due[owner]
             else:
                 self._forget(owner)
-        self._untried_due = None
         return (*more, *self._untried(now))
 
     def _untried(self, now: datetime) -> tuple[str, ...]:

@@ -66,13 +66,13 @@ class UntriedPods:
 
     # --- questions
 
-    def owner(self, uid: str, now: datetime) -> str:
-        """Return the owner of a pod that is untried, has no place and lacks a node; "" where it does not."""
-        pod = self._objects.pods.get(uid)
-        owner = pod.owner if pod is not None else None
-        if pod is None or owner is None or uid not in self._untried.get(owner.uid, ()):
-            return ""
-        return owner.uid if self._lacks(pod, now) else ""
+    def lacks(self, pod: Pod, now: datetime) -> bool:
+        """Return whether a pod that is there is untried, has no place and lacks a node."""
+        return pod.untried and self._lacks(pod, now)
+
+    def uids(self) -> tuple[str, ...]:
+        """Return the untried pods, those of the workload with the first one first."""
+        return tuple(uid for uids in self._untried.values() for uid in uids)
 
     def short(self, owner: str, now: datetime) -> bool:
         """Return whether a workload has untried pods that have no place and lack nodes."""

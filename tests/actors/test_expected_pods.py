@@ -21,7 +21,7 @@ from tests.builders import (
     view,
 )
 from treenail.domain.cluster.changes import PodChanged
-from treenail.domain.cluster.cluster_facts import Kind
+from treenail.domain.cluster.cluster_facts import ClusterObject, Kind
 from treenail.domain.cluster.duplicate_nodes import is_duplicate
 from treenail.domain.cluster.planning import SnapshotTaken
 from treenail.domain.cluster.workloads import Workload
@@ -253,21 +253,27 @@ def test_pods_that_the_scheduler_has_not_looked_at_yet_are_planned_too() -> None
     assert stage.committed()[-1].claims[0].annotations[PROMISED] == "p1,p2"
 
 
-def test_the_first_of_many_pods_says_that_more_are_to_come() -> None:
-    stage = Knowing(WEB)
+@pytest.mark.parametrize(
+    ("there", "wished"),
+    [
+        ((WEB,), 4),
+        ((WEB, bound_pod("p0", "node", owner="web")), 3),
+        ((replace(WEB, wanted=1),), 1),
+        ((replace(WEB, held="suspended"),), 0),
+        ((), 0),
+    ],
+)
+def test_a_pod_that_waits_says_how_many_of_its_workload_are_planned_with_it(
+    there: tuple[ClusterObject, ...], wished: int
+) -> None:
+    assert _wished(Knowing(*there), "p1") == wished
 
-    stage.see(P1)
-    assert [c.more_to_come for c in stage.pod_watcher.of(PodChanged)] == [True]
-    alone = Knowing(replace(WEB, wanted=1))
-    alone.see(P1)
-    assert [c.more_to_come for c in alone.pod_watcher.of(PodChanged)] == [False]
 
-
-def _more_to_come(stage: Knowing, uid: str) -> bool:
-    """Return whether a batch need wait for nothing else than pods like a new one."""
+def _wished(stage: Knowing, uid: str) -> int:
+    """Return how many pods like a new one are known of, so that a batch need not wait for them."""
     stage.see(pending_pod(uid))
     (told,) = [change for change in stage.pod_watcher.of(PodChanged) if change.uid == uid]
-    return told.more_to_come
+    return told.wished
 
 
 def test_batches_wait_for_pods_as_usual_where_limits_leave_no_places_for_those_to_come() -> None:
@@ -278,11 +284,11 @@ def test_batches_wait_for_pods_as_usual_where_limits_leave_no_places_for_those_t
     plan = decided(stage.selector.of(SnapshotTaken)[-1].snapshot, planned_claim(first), name="d1")
     stage.tell(replace(plan, plan=replace(plan.plan, refused=(group,))))
 
-    assert not _more_to_come(stage, "p2")
+    assert _wished(stage, "p2") == 0
     stage.close_batch("d2")
     stage.decide(planned_claim(*_planned(stage)), name="d2")
     stage.see(replace(WEB, wanted=9, resource_version=9), pending_pod("p3"), pending_pod("p4"))
-    assert _more_to_come(stage, "p5")
+    assert _wished(stage, "p5") == 9
 
 
 def test_batches_wait_for_pods_as_usual_where_pools_are_for_pods_only() -> None:
@@ -292,7 +298,7 @@ def test_batches_wait_for_pods_as_usual_where_pools_are_for_pods_only() -> None:
     for _ in range(2):
         stage.decide(planned_claim(*_planned(stage)))
 
-    assert not _more_to_come(stage, "p2")
+    assert _wished(stage, "p2") == 0
 
 
 def test_a_restart_finds_the_places_of_pods_to_come_and_buys_none_twice() -> None:

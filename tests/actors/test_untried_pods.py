@@ -9,6 +9,7 @@ import pytest
 
 from tests.actors.cluster_rig import Knowing
 from tests.builders import bound_pod, decided, pending_pod, planned_claim, resources
+from treenail.domain.cluster.batch_window import PodBecamePending
 from treenail.domain.cluster.planning import SnapshotTaken
 from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.pods import (
@@ -36,6 +37,15 @@ def asking(pod: Pod, **other: Any) -> Pod:
     return replace(pod, spec=replace(pod.spec, **other))
 
 
+def wait(stage: Knowing, seconds: float = 0.0) -> None:
+    """Let time go by; close the batch window, under a new name, if it was opened for untried pods."""
+    stage.run(seconds)
+    asked = stage.batcher.of(PodBecamePending)
+    stage.batcher.received.clear()
+    if asked:
+        stage.close_batch(f"d{len(stage.selector.of(SnapshotTaken)) + 1}")
+
+
 def planned(stage: Knowing) -> list[str]:
     """Return the pods of the last snapshot, each of those that stand for others by its owner."""
     taken = stage.selector.of(SnapshotTaken)
@@ -43,23 +53,23 @@ def planned(stage: Knowing) -> list[str]:
     return [pod.uid if pod.uid == "marked" else pod.owners[0].uid for pod in pods]
 
 
-def test_untried_pods_are_planned_at_once_with_those_to_come() -> None:
+def test_untried_pods_are_planned_with_those_to_come() -> None:
     stage = Knowing(MARKED, WEB)
 
     stage.see(UNTRIED)
-    stage.run(0.2)
+    wait(stage)
 
     assert planned(stage) == ["marked", "web", "web", "web"]
 
 
 def test_untried_pods_take_the_places_that_were_planned_for_them() -> None:
     stage = Knowing(MARKED, WEB, UNTRIED)
-    stage.run(0.2)
+    wait(stage)
     pods = [pod.uid for pod in stage.selector.of(SnapshotTaken)[-1].snapshot.pods]
 
     stage.decide(planned_claim(*pods), name=stage.selector.of(SnapshotTaken)[-1].decision.id)
     stage.see(replace(UNTRIED, unschedulable_since=UNTRIED.created_at, resource_version=2))
-    stage.run(20)
+    wait(stage, 20)
 
     assert stage.model.promises.of("p1") is not None
     assert stage.model.promises.to_come("web") == 2
@@ -68,13 +78,13 @@ def test_untried_pods_take_the_places_that_were_planned_for_them() -> None:
 
 def test_a_restart_finds_the_places_of_untried_pods_and_buys_none_twice() -> None:
     stage = Knowing(MARKED, WEB, UNTRIED)
-    stage.run(0.2)
+    wait(stage)
     taken = stage.selector.of(SnapshotTaken)[-1]
     stage.decide(planned_claim(*(pod.uid for pod in taken.snapshot.pods)), name=taken.decision.id)
     made = stage.committed()[-1].claims[0]
 
     again = Knowing(MARKED, WEB, UNTRIED, replace(made, resource_version=5))
-    again.run(0.2)
+    wait(again)
 
     assert again.model.promises.of("p1") is not None
     assert again.selector.of(SnapshotTaken) == []
@@ -105,7 +115,7 @@ def test_a_pod_that_asks_for_more_or_does_not_wait_for_room_says_nothing_of_othe
     stage = Knowing(marked, WEB)
 
     stage.see(UNTRIED)
-    stage.run(2)
+    wait(stage, 2)
 
     assert "web" not in planned(stage)
 
@@ -125,7 +135,7 @@ def test_a_pod_that_asks_for_less_or_is_held_back_waits_for_the_scheduler(untrie
     stage = Knowing(MARKED, WEB)
 
     stage.see(untried)
-    stage.run(2)
+    wait(stage, 2)
 
     assert "web" not in planned(stage)
 
@@ -145,7 +155,7 @@ def test_a_pod_that_asks_for_more_than_one_that_found_no_node_is_planned(untried
     stage = Knowing(MARKED, WEB)
 
     stage.see(untried)
-    stage.run(0.2)
+    wait(stage)
 
     assert planned(stage).count("web") == 3
 
@@ -167,7 +177,7 @@ def test_a_shortage_is_believed_in_for_half_a_minute_after_it_and_not_by_pods_wi
 
     stage.run(seconds)
     stage.see(replace(untried, created_at=stage.now()))
-    stage.run(1)
+    wait(stage, 1)
 
     assert planned(stage).count("web") == number
 
@@ -180,7 +190,7 @@ def test_a_waiting_pod_that_is_resized_says_what_it_asks_for_now() -> None:
     stage.see(bound_pod("marked", "node", version=3, owner="other"))
     stage.run(31)
     stage.see(replace(MARKED, uid="again", spec=larger.spec), replace(UNTRIED, created_at=stage.now()))
-    stage.run(1)
+    wait(stage, 1)
 
     assert "web" not in planned(stage)
 
@@ -198,7 +208,7 @@ def test_a_shortage_is_believed_in_for_minutes_while_the_scheduler_is_behind(
 
     stage.run(seconds)
     stage.see(replace(UNTRIED, created_at=stage.now()))
-    stage.run(1)
+    wait(stage, 1)
 
     assert planned(stage).count("web") == number
 
@@ -208,7 +218,7 @@ def test_nothing_is_planned_for_untried_pods_of_a_workload_that_keeps_none(other
     stage = Knowing(MARKED, replace(WEB, **other))
 
     stage.see(UNTRIED)
-    stage.run(2)
+    wait(stage, 2)
 
     assert "web" not in planned(stage)
 
@@ -223,11 +233,11 @@ def refuse(stage: Knowing) -> None:
 
 def test_untried_pods_for_which_nothing_is_to_be_had_are_asked_for_again_after_a_minute() -> None:
     stage = Knowing(MARKED, WEB, UNTRIED)
-    stage.run(0.2)
+    wait(stage)
     refuse(stage)
 
     for number in range(2, 5):
         stage.see(replace(UNTRIED, uid=f"p{number}", name=f"p{number}"))
-        stage.run(10)
+        wait(stage, 10)
 
     assert len([one for one in stage.snapshots() if any("web" in pod for pod in one[1])]) == 1

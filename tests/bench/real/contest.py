@@ -77,21 +77,24 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is asked for at once: so many pods in so many Deployments, or in one Job."""
+    """What is asked for: so many pods in so many Deployments, `pause` seconds apart, or in one Job."""
 
     pods: int
     workloads: int = 1
     job: bool = False
+    pause: float = 0.0
 
     @classmethod
     def read(cls, text: str) -> Shape:
-        """Read "500", "2000x20" (in 20 Deployments) or "job1000"; ValueError where it is none of these."""
-        pods, _, workloads = text.removeprefix("job").partition("x")
-        return cls(int(pods), int(workloads or 1), text.startswith("job"))
+        """Read "500", "2000x20" (in 20 Deployments), "60x6@0.5" (every 0.5 s) or "job1000"; or ValueError."""
+        number, _, pause = text.removeprefix("job").partition("@")
+        pods, _, workloads = number.partition("x")
+        return cls(int(pods), int(workloads or 1), text.startswith("job"), float(pause or 0))
 
     def __str__(self) -> str:
         """Return it as it is read."""
-        return f"job{self.pods}" if self.job else f"{self.pods}x{self.workloads}".removesuffix("x1")
+        pause = f"@{self.pause:g}" if self.pause else ""
+        return (f"job{self.pods}" if self.job else f"{self.pods}x{self.workloads}".removesuffix("x1")) + pause
 
     @property
     def path(self) -> str:
@@ -177,7 +180,8 @@ def _measure(name: str, parts: ControlPlane, processes: Processes, shape: Shape,
     before = usage(pid)
     most, nodes, last_node = before.resident_bytes, len(parts.request("GET", NODES)[1]["items"]), 0.0
     begun = time.monotonic()
-    for what in shape.objects():
+    for number, what in enumerate(shape.objects()):
+        time.sleep(shape.pause if number else 0.0)
         _made(parts, shape.path, what)
     while True:
         most = max(most, usage(pid).resident_bytes)

@@ -58,21 +58,32 @@ def test_pods_that_left_are_not_waited_for() -> None:
     assert open_.closes_at is None
 
 
-def test_a_window_of_pods_whose_owners_make_more_closes_soon() -> None:
+def test_pods_of_owners_whose_wish_is_known_do_not_hold_it_open() -> None:
     open_ = window()
 
-    open_.add("a", now=5, owner="web", more_to_come=True)
-    open_.add("b", now=5.05, owner="web", more_to_come=True)
-    open_.add("c", now=5.06, owner="web")
+    open_.add("a", now=5, owner="web", wished=40)
+    open_.add("b", now=5.5, owner="web", wished=39)
+    open_.add("c", now=5.6, owner="web")
 
-    assert open_.closes_at == 5.1
-    open_.add("d", now=5.07, owner="db", more_to_come=True)
-    assert open_.closes_at == 5.17
+    assert open_.closes_at == 6
+    open_.add("d", now=5.7, owner="db", wished=1)
+    assert open_.closes_at == 6.7
+
+
+def test_a_window_of_large_wishes_closes_soon() -> None:
+    open_ = window()
+
+    open_.add("a", now=5, owner="web", wished=300)
+    assert open_.closes_at == 6
+    open_.add("b", now=5.05, owner="db", wished=200)
+    open_.add("c", now=5.06, owner="web", wished=299)
+
+    assert open_.closes_at == pytest.approx(5.15)
 
 
 def test_another_pod_has_the_window_wait_for_others() -> None:
     open_ = window()
-    open_.add("a", now=5, owner="web", more_to_come=True)
+    open_.add("a", now=5, owner="web", wished=500)
 
     open_.add("b", now=5.05)
 
