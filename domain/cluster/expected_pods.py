@@ -141,8 +141,8 @@ class ExpectedPods:
     def wished_with(self, pod: Pod, now: datetime) -> int:
         """Return how many pods of its workload are planned with a pod, it included.
 
-        Those to come, and those there without a node; some of these may have a place, as counting them would
-        take long. 0 where nobody knows what the workload wants, or the last plan had no places for pods to come.
+        Those to come, and those there without a node, also where some have a place: to count them takes long.
+        0 where nobody knows what the workload wants, or the last plan had no places for pods to come.
         """
         owner = pod.owner.uid if pod.owner is not None else ""
         wish = self._wishes.get(owner)

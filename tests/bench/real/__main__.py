@@ -52,7 +52,11 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--pods", default="5,500,2000", help="as 500, 2000x20 (Deployments) or job1000")
+    parser.add_argument(
+        "--pods",
+        default="5,500,2000",
+        help="as 500, 2000x20 (Deployments), 60x6@0.5 (each 0.5 s) or job1000",
+    )
     parser.add_argument("--runs", type=int, default=5, help="runs of each controller and size")
     parser.add_argument("--only", help="run these contestants alone, of " + ", ".join(CONTESTANTS))
     parser.add_argument("--writes", type=int, help="calls a second of the controller manager")

@@ -64,7 +64,8 @@ def test_the_table_shows_medians_by_size_and_controller() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "number", "pods"), [("500", 1, 500), ("2000x20", 20, 100), ("job1000", 1, 1000)]
+    ("text", "number", "pods"),
+    [("500", 1, 500), ("2000x20", 20, 100), ("60x6@0.5", 6, 10), ("job1000", 1, 1000)],
 )
 def test_what_is_asked_for_is_read_and_written_alike(text: str, number: int, pods: int) -> None:
     shape = Shape.read(text)
