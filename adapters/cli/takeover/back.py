@@ -18,6 +18,7 @@ from treenail.adapters.cli.takeover.karpenter_settings import deployments
 from treenail.domain.model.errors import PortError
 from treenail.domain.model.labels import INSTANCE_PROFILE
 from treenail.domain.model.nodes import DRIFTED, NodeClaim, Status, condition_of
+from treenail.domain.model.taints import GOES_LATER
 from treenail.domain.model.template_hash import HASH_VERSION, NODE_CLASS_HASH, NODEPOOL_HASH, version_of
 
 _SECTION: Final = "going back"
@@ -47,7 +48,7 @@ def back(
     if apply:
         _put_right(estate, kubeconfig, context)
         estate = of_cluster(kubeconfig, context, tell=False)
-    parts = (_unread, _running, _definitions, _stamps, _profiles, _claims)
+    parts = (_unread, _running, _definitions, _stamps, _profiles, _claims, _taints)
     findings = [finding for part in parts for finding in part(estate)]
     if not findings:
         raise BadInputError("nothing of Karpenter's was found")
@@ -133,6 +134,18 @@ def _claims(estate: Estate) -> Iterator[Finding]:
             yield Finding(_SECTION, about, Verdict.ADOPTED, "")
 
 
+def _taints(estate: Estate) -> Iterator[Finding]:
+    for node in _last_resorts(estate):
+        why = f"bears our taint {GOES_LATER.key}: once our controller is stopped, {_APPLY}"
+        yield Finding(_SECTION, f"Node {node}", Verdict.TO_DO, why)
+
+
+def _last_resorts(estate: Estate) -> tuple[str, ...]:
+    """Return the nodes that the scheduler is to use last, by a taint that Karpenter does not know."""
+    nodes = decode_all(estate.decodable, lenient=True).nodes
+    return tuple(sorted(node.name for node in nodes if GOES_LATER in node.taints))
+
+
 def _unnamed_profiles(estate: Estate) -> Iterator[tuple[str, str]]:
     """Yield claims that do not name their instance profile, and the profile, where Karpenter manages it.
 
@@ -159,13 +172,13 @@ def _says_not_drifted(claim: NodeClaim) -> bool:
 
 
 def _put_right(estate: Estate, kubeconfig: Kubeconfig, context: Context) -> None:
-    """Take off what would have Karpenter replace nodes, or not see that they drift."""
+    """Take off what would have Karpenter replace nodes, not see that they drift, or leave them unused."""
     from treenail.adapters.kubernetes.api_calls import ApiCalls  # noqa: PLC0415
     from treenail.adapters.kubernetes.resources import RESOURCES  # noqa: PLC0415
     from treenail.adapters.kubernetes.writer import KubernetesWriter  # noqa: PLC0415
     from treenail.adapters.runtime.clock import SystemClock  # noqa: PLC0415
     from treenail.adapters.runtime.dice import SystemDice  # noqa: PLC0415
-    from treenail.domain.model.patches import ClaimPatch  # noqa: PLC0415
+    from treenail.domain.model.patches import ClaimPatch, NodePatch  # noqa: PLC0415
 
     connection = connect(kubeconfig, context, writes_per_second=50, tell=False)
     try:
@@ -173,6 +186,8 @@ def _put_right(estate: Estate, kubeconfig: Kubeconfig, context: Context) -> None
         for claim in _known_claims(estate):
             if _says_not_drifted(claim):
                 writer.patch_claim(claim.name, ClaimPatch(remove_conditions=(DRIFTED,)))
+        for node in _last_resorts(estate):
+            writer.patch_node(node, NodePatch(remove_taints=(GOES_LATER,)))
         for name, profile in _unnamed_profiles(estate):
             writer.patch_claim(name, ClaimPatch(annotations={INSTANCE_PROFILE: profile}))
         for kind, name in _half_stamped(estate):

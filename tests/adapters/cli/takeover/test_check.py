@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -504,6 +505,31 @@ def test_a_claim_is_told_the_profile_that_karpenter_would_delete(
 
     writes = {one.path: json.loads(one.body) for one in server.asked if one.method != "GET"}
     assert writes == {path: {"metadata": {"annotations": named}}}
+
+
+def test_the_taint_of_nodes_that_were_to_go_later_is_taken_off_and_no_other(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    own = {"key": "team", "value": "a", "effect": "NoSchedule"}
+    left = node("n-0")
+    left["metadata"]["resourceVersion"] = "7"
+    left["spec"]["taints"] = [{"key": "treenail.sh/goes-later", "effect": "PreferNoSchedule"}, own]
+    other = node("n-1")
+    other["spec"]["taints"] = [own]
+    serve(server, pool(), node_class(), claim("c-0"), left, other)
+    config = kubeconfig(tmp_path, server.url)
+
+    ran = treenail("takeover", "back", "--kubeconfig", config)
+    assert ran.code == 0
+    assert re.search(r"to do +Node ip-n-0: bears our taint treenail.sh/goes-later", ran.out)
+    assert "n-1" not in ran.out
+
+    path = f"{PATHS['Node']}/ip-n-0"
+    server.answers(path, Reply(body=json.dumps(left).encode()))
+    treenail("takeover", "back", "--apply", "--kubeconfig", config)
+
+    writes = {one.path: json.loads(one.body) for one in server.asked if one.method != "GET"}
+    assert [(at, written["spec"]["taints"]) for at, written in writes.items()] == [(path, [own])]
 
 
 def test_files_cannot_be_put_right(tmp_path: Path) -> None:
