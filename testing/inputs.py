@@ -16,7 +16,7 @@ C = TypeVar("C", bound=type)
 # What changes nothing is not noted: letting time pass is noted by the times of what comes next.
 RECORDED: Final = (
     *("apply", "apply_file", "scale", "delete"),
-    *("interrupt", "recommend_rebalance", "terminate_outside", "impair", "sicken"),
+    *("interrupt", "recommend_rebalance", "terminate_outside", "impair", "sicken", "untaint"),
     *("run_out", "lose_zone", "shift_away", "ec2_under", "delete_templates", "queue_gone", "api_server_away"),
     *("step_clock", "step_cluster_clock", "crash", "restart", "crash_at", "fail", "set_faults"),
 )

@@ -115,7 +115,10 @@ def record(rehearsal: Rehearsal, path: str | Path) -> None:
 
 
 def replay(path: str | Path, *, conditions: Conditions | None = None) -> Replay:
-    """Do what a file recorded again, with the same seed. `conditions` are for those that no file can hold.
+    """Do what a file recorded again, with the same seed.
+
+    `conditions` are for those that no file can hold, and for trying others: what they say in place of a
+    default counts before the file, and the difference shows what that changes.
 
     Raises:
         RecordingError: the file is no recording, is of another format, or lacks conditions; they are named.
@@ -137,7 +140,9 @@ def replay(path: str | Path, *, conditions: Conditions | None = None) -> Replay:
         inputs = [_read(one, path) for one in written.inputs]
     except (KeyError, msgspec.ValidationError) as error:
         raise RecordingError(f"{path}: {error}") from None
-    rehearsal = Rehearsal(seed=written.seed, conditions=replace(conditions or Conditions(), **plain))
+    given, default = conditions or Conditions(), Conditions()
+    kept = {name: value for name, value in plain.items() if getattr(given, name) == getattr(default, name)}
+    rehearsal = Rehearsal(seed=written.seed, conditions=replace(given, **kept))
     rehearsal.repeat(inputs, until=written.seconds, steps=written.steps)
     return Replay(rehearsal, written.timeline)
 

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from treenail.adapters.embed import Conditions
-from treenail.adapters.embed.arguments import seconds_of
+from treenail.adapters.embed.arguments import one_of, seconds_of
 from treenail.adapters.embed.port_calls import CallFault
 from treenail.adapters.embed.rehearsal import Rehearsal as EmbeddedRehearsal
 from treenail.adapters.fake.cluster import ClusterFaults
@@ -104,6 +104,24 @@ class Rehearsal(EmbeddedRehearsal):
 
     def _happened(self) -> tuple[int, int]:
         return len(self.timeline.entries), self.telemetry.written
+
+    def untaint(self, key: str, node: str | None = None) -> tuple[str, ...]:
+        """Remove the taints with this key from a node, or from all that have it; return the nodes' names.
+
+        That is what an agent does that a startup taint waits for. Nobody else does it in a rehearsal.
+
+        Raises:
+            ValueError: there is no such node, or it has no such taint; the nearest is named.
+        """
+        nodes = {one.name: one for one in self.nodes()}
+        if node is not None:
+            nodes = {node: nodes[one_of("untaint: node", node, nodes)]}
+        one_of("untaint: taint", key, {taint.key for one in nodes.values() for taint in one.taints})
+        tainted = tuple(name for name, one in nodes.items() if any(t.key == key for t in one.taints))
+        for name in tainted:
+            self.timeline.add("TaintRemoved", {"node": name, "key": key})
+            self.cluster.take_taint(name, key)
+        return tainted
 
     def set_faults(self, *, cluster: ClusterFaults | None = None, ec2: EC2Faults | None = None) -> None:
         """Have other random faults from now on, of what is given."""

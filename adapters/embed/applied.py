@@ -33,7 +33,11 @@ def decode_applied(
         else:
             objects.append(one)
     known = [one.ref for one in (*objects, *there) if isinstance(one, NodeClass)]
-    return decode_all(manifests, at=at, node_classes_there=known, keep_parts=True), tuple(objects)
+    decoded = decode_all(manifests, at=at, node_classes_there=known, keep_parts=True)
+    for account in decoded.accounts:
+        problem = "no cluster has it: give it to the rehearsal as Conditions(account=...)"
+        raise ManifestError("", f"Account {account.name}", "", problem)
+    return decoded, tuple(objects)
 
 
 def _check_text(text: str) -> None:

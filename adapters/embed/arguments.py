@@ -10,6 +10,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from treenail.adapters.api.diagnosis import meant
 from treenail.adapters.fake.ec2.spells import Spell
 from treenail.domain.model.durations import parse_duration
+from treenail.domain.model.runtime import Ref
 
 P = TypeVar("P")
 
@@ -69,6 +70,17 @@ def check_types(of: Any) -> None:  # noqa: ANN401
             if not isinstance(value, allowed):
                 wanted = " or ".join("None" if kind is NoneType else kind.__name__ for kind in kinds)
                 raise TypeError(f"{type(of).__name__}: {name}: {value!r} is no {wanted}")
+
+
+def check_ref(called: str, ref: Ref[Any]) -> Ref[Any]:
+    """Return `ref`, which must have the method `tell`.
+
+    Raises:
+        TypeError: it has not.
+    """
+    if not callable(getattr(ref, "tell", None)):
+        raise TypeError(f"{called}: {ref!r} is no Ref: it has no method tell")
+    return ref
 
 
 def implements(port: P, kind: type, called: str) -> P:

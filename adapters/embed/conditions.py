@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final
 
 from treenail.actors.system import SystemSettings
 from treenail.adapters.api.account import Account
 from treenail.adapters.api.named_fields import named_fields
 from treenail.adapters.controller.system_settings import system_settings
-from treenail.adapters.embed.arguments import check_types
+from treenail.adapters.embed.arguments import check_ref, check_types
 from treenail.adapters.embed.home import USUAL_HOME
+from treenail.adapters.embed.told_account import account_of, home_of_account
 from treenail.adapters.embed.told_settings import cluster_told, settings_told, sizes_of
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings
@@ -38,7 +40,8 @@ class Conditions:
     that is called in place of the fake EC2, once, when all else is there. Machines of such a cloud join with
     `rehearsal.cluster.join`; history, cost and faults of EC2 are those of the fake.
     It begins at `start` (2026-01-01 00:00 UTC unless said), in the `zones` of the catalogue (by
-    default its first three), and with what an `account` has.
+    default its first three), and with what an `account` has: a path, or the text of a manifest
+    of kind Account. It says the region and the zones, too, unless a `catalogue` is given.
 
     `settings` are those of the controller by their variables, {"CONSOLIDATION": "off"}, in place of `system`.
 
@@ -62,7 +65,7 @@ class Conditions:
     observer: Ref[object] | None = None
     actor: Callable[[Any], Ref[Any]] | None = None
     zones: tuple[str, ...] | None = None
-    account: Account | None = None
+    account: Account | str | Path | None = None
     start: datetime | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -71,8 +74,8 @@ class Conditions:
         check_types(self.system)
         check_types(self.system.packing)
         check_types(self.system.interruptions)
-        if self.observer is not None and not callable(getattr(self.observer, "tell", None)):
-            raise TypeError(f"Conditions: observer: {self.observer!r} is no Ref: it has no method tell")
+        if self.observer is not None:
+            check_ref("Conditions: observer", self.observer)
         if self.start is not None and self.start.tzinfo is None:
             raise ValueError(f"Conditions: start: {self.start} has no time zone: say tzinfo=UTC, or another")
         if self.settings and self.system != _BY_DEFAULT:
@@ -80,17 +83,23 @@ class Conditions:
         self.resolved()
 
     def resolved(self) -> Conditions:
-        """Return them with the settings in their places: in `system`, `cluster` and `catalogue`."""
-        if not self.settings:
+        """Return them with what settings and account say in its place: in `system`, `catalogue`..."""
+        if not self.settings and self.account is None:
             return self
         try:
             told = settings_told(self.settings)
         except SettingError as error:
             raise ValueError(f"Conditions: settings: {error}") from None
+        account, here = account_of(self.account), self
+        if account is not None and self.catalogue is None:
+            home = home_of_account(account)
+            here = replace(self, catalogue=home.catalogue(sizes_of(told)), zones=self.zones or home.zones)
+        if not self.settings:
+            return here
         return replace(
-            self,
+            here,
             system=system_settings(told),
             cluster=cluster_told(told, self.cluster),
-            catalogue=self.catalogue or USUAL_HOME.catalogue(sizes_of(told)),
+            catalogue=here.catalogue or USUAL_HOME.catalogue(sizes_of(told)),
             settings={},
         )

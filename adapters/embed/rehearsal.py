@@ -18,7 +18,7 @@ from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.ec2.catalogue import Catalogue as ShippedCatalogue
 from treenail.adapters.ec2.volume_costs import volume_cost
 from treenail.adapters.embed.applied import decode_applied, decode_leniently
-from treenail.adapters.embed.arguments import implements, one_of, seconds_of, spell_of
+from treenail.adapters.embed.arguments import check_ref, implements, one_of, seconds_of, spell_of
 from treenail.adapters.embed.conditions import Conditions
 from treenail.adapters.embed.history import NodeRecord, node_records
 from treenail.adapters.embed.implied import namespaces_of
@@ -30,6 +30,7 @@ from treenail.adapters.embed.port_calls import PortCalls
 from treenail.adapters.embed.priced_catalogue import PricedCatalogue
 from treenail.adapters.embed.teed_telemetry import TeedTelemetry
 from treenail.adapters.embed.timeline import Timeline
+from treenail.adapters.embed.told_account import account_of
 from treenail.adapters.embed.waiting import main_reasons
 from treenail.adapters.fake.clock import MachineClock
 from treenail.adapters.fake.cluster import FakeCluster
@@ -79,7 +80,7 @@ class Rehearsal:
             settings=self.conditions.ec2,
             faults=self.conditions.ec2_faults,
             zones=self.conditions.zones,
-            account=self.conditions.account,
+            account=account_of(self.conditions.account),
         )
         self.zonal_shifts = FakeZonalShifts(self.world)
         self.machines = NodeMachines(self.cluster, self.ec2)
@@ -132,7 +133,8 @@ class Rehearsal:
             volume_cost=volume_cost,
             zonal_shifts=self.zonal_shifts if self.conditions.zonal_shifts else None,
         )
-        own = None if self.conditions.actor is None else self.conditions.actor(self)
+        host = self.conditions.actor
+        own = None if host is None else check_ref("Conditions: actor: what it returned", host(self))
         self.system = System(
             self.runtime,
             self.process,

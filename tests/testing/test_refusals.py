@@ -36,6 +36,11 @@ def in_use(rehearsal: Rehearsal, *arguments: Any) -> tuple[Any, ...]:
     return arguments
 
 
+ACCOUNT: Final = """apiVersion: treenail.sh/v1alpha1
+kind: Account
+metadata: {name: mine}
+spec: {}
+"""
 Case = tuple[Callable[[Rehearsal], object], str]
 CASES: Final[dict[str, Case]] = {
     "a type": (lambda r: r.run_out("c5.lrage", "*"), "did you mean c5.large?"),
@@ -79,6 +84,28 @@ CASES: Final[dict[str, Case]] = {
     "another workload": (lambda r: r.scale(*in_use(r, "api", 1)), "default/api is not there: there are web"),
     "a family without its dot": (lambda r: r.run_out("c5*", "*"), "type c5*; a family is written c5.*"),
     "no observer": (lambda _: Conditions(observer=3), "observer: 3 is no Ref"),  # type: ignore[arg-type]
+    "no actor": (
+        lambda _: Rehearsal(conditions=Conditions(actor=lambda _: None)),  # type: ignore[arg-type, return-value]
+        "actor: what it returned: None is no Ref: it has no method tell",
+    ),
+    "a taint": (lambda r: r.untaint("example.com/agent"), "untaint: taint: there is no 'example.com/agent'"),
+    "a node to untaint": (lambda r: r.untaint("team", "ip-1"), "untaint: node: there is no 'ip-1'"),
+    "an account that is applied": (
+        lambda r: r.apply(ACCOUNT),
+        "Account mine: no cluster has it: give it to the rehearsal as Conditions(account=...)",
+    ),
+    "an account's region": (
+        lambda _: Conditions(account=ACCOUNT.replace("{}", "{region: us-eats-1}")),
+        "account: nothing is known of the region 'us-eats-1'",
+    ),
+    "an account's field": (
+        lambda _: Conditions(account=ACCOUNT.replace("{}", "{capacityReservation: []}")),
+        "did you mean capacityReservations?",
+    ),
+    "an account beside a pool": (
+        lambda _: Conditions(account=f"{ACCOUNT}---\n{text(node_class())}"),
+        "account: write one object of kind: Account",
+    ),
     "conditions in a dict": (
         lambda _: Rehearsal(conditions={"seed": 1}),  # type: ignore[arg-type]
         "conditions: {'seed': 1} is no Conditions",

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.scenarios.manifests import deployment, node_class, node_pool, text
+from tests.scenarios.manifests import changed, deployment, node_class, node_pool, text
 from treenail import testing
 from treenail.adapters.embed.actions import parse_action
 from treenail.testing import (
@@ -184,6 +184,44 @@ def test_an_actor_of_ones_own_is_hosted_again_with_each_start_of_the_controller(
 
     assert probe.of(int)[0] == 1
     assert probe.of(int)[-1] == len(rehearsal.nodes()) - 1
+
+
+def test_a_node_comes_into_use_when_its_startup_taint_is_taken_off() -> None:
+    startup = [{"key": "example.com/agent", "effect": "NoSchedule"}]
+    waiting = changed(node_pool(), "spec.template.spec.startupTaints", startup)
+    with Rehearsal(seed=1) as rehearsal:
+        rehearsal.apply(text(node_class(), waiting, deployment("web", 3)))
+        rehearsal.expect_none(NodeInitialized, during="3m")
+        with pytest.raises(ValueError, match=r"did you mean example\.com/agent"):
+            rehearsal.untaint("example.com/agnet")
+
+        [node] = rehearsal.nodes()
+        assert rehearsal.untaint("example.com/agent") == (node.name,)
+        rehearsal.expect(NodeInitialized, within="30s")
+        rehearsal.run_until(lambda: runs(rehearsal), within="30s")
+        with rehearsal.fork() as other:
+            assert runs(other)
+
+
+def test_an_account_in_text_or_a_file_says_what_is_reserved_and_where_one_buys(tmp_path: Path) -> None:
+    account = """
+apiVersion: treenail.sh/v1alpha1
+kind: Account
+metadata: {name: mine}
+spec:
+  region: eu-west-1
+  capacityReservations: [{id: cr-0e5, instanceType: m5.xlarge, zone: eu-west-1a, instances: 1}]
+"""
+    file = tmp_path / "account.yaml"
+    file.write_text(account)
+    reserved = changed(node_class(), "spec.capacityReservationSelectorTerms", [{"id": "cr-0e5"}])
+    pool = node_pool(capacity_types=("reserved", "on-demand"))
+    for told in (account, file):
+        with Rehearsal(seed=1, conditions=Conditions(account=told)) as rehearsal:
+            rehearsal.apply(text(reserved, pool, deployment("web", 3)))
+            rehearsal.run_until(lambda: runs(rehearsal))
+            [node] = rehearsal.history()
+            assert (node.capacity_type, node.zone) == ("reserved", "eu-west-1a")
 
 
 def test_what_is_no_class_of_messages_is_not_waited_for() -> None:
@@ -415,6 +453,19 @@ def test_a_decision_that_changed_is_shown_as_a_difference(tmp_path: Path) -> Non
     assert "--- recorded\n+++ replayed\n" in again.difference
     with pytest.raises(AssertionError, match="PlanCommitted"):
         again.check()
+
+
+def test_a_replay_under_another_setting_shows_what_it_changes(tmp_path: Path) -> None:
+    recorded = Conditions(ec2_faults=EC2Faults(answer_lost=0.2), settings={"BATCH_IDLE_DURATION": "1s"})
+    with Rehearsal(seed=3, conditions=recorded) as rehearsal:
+        stormy(rehearsal)
+        record(rehearsal, tmp_path / "run.json")
+
+    other = replay(tmp_path / "run.json", conditions=Conditions(settings={"BATCH_IDLE_DURATION": "4s"}))
+
+    assert "BatchClosed" in other.difference
+    assert other.rehearsal.given.settings == {"BATCH_IDLE_DURATION": "4s"}
+    assert other.rehearsal.given.ec2_faults == recorded.ec2_faults
 
 
 def test_settings_by_name_and_the_start_count_and_are_recorded_and_forked(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_every_public_name_stands_on_the_page(name: str) -> None:
 
 def test_every_call_that_tests_have_besides_is_documented() -> None:
     calls = {name for name, value in vars(Rehearsal).items() if callable(value) and name[0] != "_"}
-    ours = {"expect", "expect_none", "always", "crash_at", "fail", "set_faults", "fork", "settle"}
+    ours = {"expect", "expect_none", "always", "crash_at", "fail", "set_faults", "fork", "settle", "untaint"}
 
     assert ours <= calls
     assert [name for name in sorted(ours) if f"`{name}(" not in PAGE] == []

@@ -239,6 +239,10 @@ class FakeCluster:
         """Let a node's kubelet, or an agent there, say this of it, if it is there."""
         self._nodes.say(name, condition)
 
+    def take_taint(self, name: str, key: str) -> None:
+        """Remove a node's taints with this key, as an agent there does, if it is there."""
+        self._nodes.take_taint(name, key)
+
     @property
     def revision(self) -> int:
         """The revision of the last change."""
