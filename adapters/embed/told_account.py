@@ -22,8 +22,10 @@ def account_of(told: Account | str | Path | None) -> Account | None:
     if told is None or isinstance(told, Account):
         return told
     try:
-        is_file = isinstance(told, Path)
-        manifests = read_manifests([told]) if is_file else parse_manifests(told.encode(), "account")
+        if isinstance(told, Path):
+            manifests = read_manifests([told])
+        else:
+            manifests = parse_manifests(told.encode(), "account")
         decoded = decode_all(manifests)
     except ManifestError as error:
         raise ValueError(f"Conditions: account: {error}") from None
