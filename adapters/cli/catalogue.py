@@ -53,7 +53,7 @@ def catalogue(
 ) -> None:
     """List EC2's instance types in us-east-1: labels, capacity, overhead, allocatable and prices.
 
-    Spot prices are not known without AWS: the on-demand price is shown for them.
+    Spot prices are not known without AWS. JSON has the on-demand price for them.
     """
     node_class = NodeClass(
         ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "default"),
@@ -144,10 +144,23 @@ def _memory_mib(instance_type: InstanceType) -> int:
     return int(instance_type.label(labels.INSTANCE_MEMORY) or 0)
 
 
-def _price_range(instance_type: InstanceType, capacity_type: str) -> str:
-    """Return the lowest and the highest price over all zones, as one figure where they are the same."""
+def _prices(instance_type: InstanceType, capacity_type: str) -> dict[str, float]:
+    """Return the prices by zone."""
     sold = (o for o in instance_type.offerings if o.available and o.capacity_type == capacity_type)
-    prices = sorted({f"{o.price:.4f}" for o in sold}, key=float)
+    return {o.zone: o.price for o in sold}
+
+
+def _price_range(instance_type: InstanceType, capacity_type: str) -> str:
+    """Return the lowest and the highest price over all zones, as one figure where they are the same.
+
+    A spot price that is the on-demand price stands for one that is not known.
+    """
+    if (
+        capacity_type == labels.SPOT
+        and _prices(instance_type, labels.SPOT) == _prices(instance_type, labels.ON_DEMAND) != {}
+    ):
+        return "not known"
+    prices = sorted({f"{price:.4f}" for price in _prices(instance_type, capacity_type).values()}, key=float)
     if not prices:
         return "-"
     return prices[0] if len(prices) == 1 else f"{prices[0]} - {prices[-1]}"

@@ -18,7 +18,7 @@ from treenail.adapters.cli.output_format import Output, OutputFormat, warn, writ
 from treenail.adapters.cli.plan_report import as_json, write_report
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
-from treenail.adapters.cli.region_option import not_read
+from treenail.adapters.cli.region_option import not_known
 from treenail.adapters.cli.told_settings import told_by
 from treenail.adapters.embed.consolidation_preview import preview
 from treenail.adapters.embed.manifest_cluster import ManifestCluster
@@ -131,7 +131,7 @@ def _of_files(
     model.learn(Resynced(revision=1, objects=cluster.objects()), now)
     market = ClusterMarket.of(model.objects.views(), next(iter(decoded.accounts), None))
     catalogues = RegionalCatalogues(market, prices=prices, sizes=sizes_of(told))
-    return model, catalogues, now, (*cluster.warnings, *told.warnings, *not_read(decoded))
+    return model, catalogues, now, (*cluster.warnings, *told.warnings, *not_known(decoded))
 
 
 def _of_cluster(

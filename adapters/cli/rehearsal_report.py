@@ -196,6 +196,11 @@ def write_summary(summary: RehearsalSummary, to: TextIO) -> None:
     )
     _write_told(
         console,
+        "pools that lack nodes",
+        [f"{s.name}: {s.told}" for s in summary.short_pools],
+    )
+    _write_told(
+        console,
         "pods that wait",
         [f"{w.pods} since {w.since:.0f} s: {w.reason}" for w in summary.waiting_groups()],
     )

@@ -11,7 +11,7 @@ from treenail.adapters.api.manifests import Decoded, Manifest, decode_all, read_
 from treenail.adapters.api.reading import LONG_AGO
 from treenail.adapters.cli.output_format import warn
 from treenail.adapters.cli.problems import BadInputError
-from treenail.adapters.cli.region_option import home_meant, not_read
+from treenail.adapters.cli.region_option import home_meant, not_known
 from treenail.adapters.cli.told_settings import told_by
 from treenail.adapters.controller.system_settings import system_settings
 from treenail.adapters.embed import Conditions, Rehearsal
@@ -73,7 +73,7 @@ def check(run: RehearsalRun) -> None:
             decoded, run.manifests, lambda p, c: rehearsal.ec2.instance_types(c, p.kubelet or c.kubelet)
         )
     followed = less_gated(decoded.warnings, static_capacity=told.feature_gates["StaticCapacity"])
-    warn((*followed, *told.warnings, *home.warnings, *not_read(decoded), *_broken(run.actions)))
+    warn((*followed, *told.warnings, *home.warnings, *not_known(decoded), *_broken(run.actions)))
 
 
 def _broken(actions: Sequence[Action]) -> Iterator[str]:

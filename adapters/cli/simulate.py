@@ -16,7 +16,7 @@ from treenail.adapters.cli.output_format import Output, OutputFormat, warn, writ
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.progress import Waiting
-from treenail.adapters.cli.region_option import Region, home_meant, not_read
+from treenail.adapters.cli.region_option import Region, home_meant, not_known
 from treenail.adapters.cli.report_file import ReportFile, names_of, writable, write_page
 from treenail.adapters.cli.simulation_report import as_json, write_report
 from treenail.adapters.cli.told_settings import told_by
@@ -107,7 +107,7 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     )
     simulation.advise()
     warn(
-        (*simulation.warnings, *told.warnings, *home.warnings, *not_read(decoded), *simulation.plan.problems)
+        (*simulation.warnings, *told.warnings, *home.warnings, *not_known(decoded), *simulation.plan.problems)
     )
     if report is not None:
         write_page(report, tell_simulation(simulation, f"Simulation of {names_of(file)}"))

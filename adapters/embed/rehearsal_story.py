@@ -87,6 +87,8 @@ def _findings(summary: RehearsalSummary) -> Iterator[tuple[str, tuple[Finding, .
     if summary.held_back:
         refused = tuple(Finding(h.workload, h.told, h.since) for h in summary.held_back[:_MOST_FINDINGS])
         yield f"{len(summary.held_back):,} workloads whose pods the API server refuses", refused
+    short = tuple(Finding(s.name, s.told) for s in summary.short_pools[:_MOST_FINDINGS])
+    yield f"{counted(len(summary.short_pools), 'pool that lacks', 'pools that lack')} nodes at the end", short
 
 
 def _workloads(lows: Sequence[WorkloadLow]) -> Sheet:

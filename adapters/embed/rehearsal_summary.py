@@ -9,6 +9,7 @@ from typing import Final
 from treenail.adapters.embed.history import NodeRecord
 from treenail.adapters.embed.pod_history import Availability, WorkloadName
 from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.adapters.embed.short_pools import ShortPool, short_pools
 from treenail.adapters.embed.waiting import (
     BlockedDrain,
     WaitingGroup,
@@ -67,6 +68,7 @@ class RehearsalSummary:
     waiting: tuple[WaitingPod, ...]
     blocked: tuple[BlockedDrain, ...]
     held_back: tuple[HeldBack, ...]
+    short_pools: tuple[ShortPool, ...]
 
     @property
     def monthly(self) -> float:
@@ -100,6 +102,7 @@ def summarize(rehearsal: Rehearsal) -> RehearsalSummary:
         waiting=tuple(waiting_pods(rehearsal.cluster, rehearsal.pod_history, rehearsal.timeline)),
         blocked=tuple(blocked_drains(rehearsal.cluster, rehearsal.timeline)),
         held_back=rehearsal.cluster.held_back(),
+        short_pools=tuple(short_pools(rehearsal)),
     )
 
 
@@ -133,6 +136,10 @@ def as_json(summary: RehearsalSummary) -> dict[str, object]:
         "heldBack": [
             {"workload": h.workload, "missing": h.missing, "since": round(h.since, 3), "reason": h.why}
             for h in summary.held_back
+        ],
+        "shortPools": [
+            {"nodePool": s.name, "nodes": s.nodes, "wanted": s.wanted, "reason": s.why}
+            for s in summary.short_pools
         ],
     }
 

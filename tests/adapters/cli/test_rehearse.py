@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.cli.command import INFLATE, PLAYED, treenail
+from tests.adapters.embed.lived_cluster import of
 from tests.scenarios.manifests import changed, deployment, node_class, node_pool, text
 
 GIVEN_BACK = ("rehearse", "-f", INFLATE, "--for", "15m", "--at", "5m", "scale=inflate:0", "--seed", "3")
@@ -241,3 +242,61 @@ def test_a_node_class_of_auto_mode_can_be_changed_on_the_way(tmp_path: Path) -> 
 
     assert "ObjectSetAside" not in {entry["event"] for entry in found["timeline"]}
     assert [node["cause"] for node in found["nodes"]] == ["drifted", None]
+
+
+def test_a_pool_of_a_fixed_size_that_lacks_nodes_is_in_the_summary_with_the_reason(tmp_path: Path) -> None:
+    pool = node_pool(families=("zz",))
+    pool["spec"]["replicas"] = 2
+    file = tmp_path / "static.yaml"
+    file.write_text(text(node_class(), pool))
+    arguments = ("rehearse", "-f", str(file), "--for", "2m", "--setting", "FEATURE_GATES=StaticCapacity=true")
+
+    [short] = report(*arguments)["summary"]["shortPools"]
+
+    assert short == {
+        "nodePool": "default",
+        "nodes": 0,
+        "wanted": 2,
+        "reason": "nothing suitable is on offer any more",
+    }
+    ran = treenail(*arguments, "--quiet")
+    assert "- default: 0 of 2 nodes: nothing suitable is on offer any more" in ran.out
+
+
+def test_a_pool_that_has_its_nodes_lacks_none(tmp_path: Path) -> None:
+    pool = node_pool()
+    pool["spec"]["replicas"] = 2
+    file = tmp_path / "static.yaml"
+    file.write_text(text(node_class(), pool))
+    arguments = ("rehearse", "-f", str(file), "--for", "5m", "--setting", "FEATURE_GATES=StaticCapacity=true")
+
+    assert report(*arguments)["summary"]["shortPools"] == []
+
+
+def test_reservations_that_nobody_declares_are_warned_of(tmp_path: Path) -> None:
+    chosen = node_class()
+    chosen["spec"]["capacityReservationSelectorTerms"] = [{"id": "cr-0123456789abcdef0"}]
+    declared = of(
+        "treenail.sh/v1alpha1",
+        "Account",
+        "mine",
+        spec={
+            "capacityReservations": [
+                {
+                    "id": "cr-0123456789abcdef0",
+                    "instanceType": "m5.large",
+                    "zone": "us-east-1a",
+                    "instances": 1,
+                }
+            ]
+        },
+    )
+    file = tmp_path / "reserved.yaml"
+
+    file.write_text(text(chosen, node_pool()))
+    told = (
+        "EC2NodeClass default: spec.capacityReservationSelectorTerms: selects none: an object of kind Account"
+    )
+    assert told in treenail("simulate", "-f", str(file)).err
+    file.write_text(text(chosen, node_pool(), declared))
+    assert "capacityReservationSelectorTerms" not in treenail("simulate", "-f", str(file)).err
