@@ -13,6 +13,7 @@ from treenail.adapters.api.cut_files import cut_off_perhaps, cut_snapshots
 from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.api.documents import Manifest, parse_manifests, read_manifests
 from treenail.adapters.api.errors import FieldError, ManifestError, first_of
+from treenail.adapters.api.job_run_times import with_run_times
 from treenail.adapters.api.kinds import KINDS, foreign, kind_of, passed_over
 from treenail.adapters.api.oddities import oddities_of
 from treenail.adapters.api.reading import LONG_AGO, Reading, Translation
@@ -78,6 +79,7 @@ def decode_all(
     if errors and not lenient:
         # What is wrong with the rest may follow from that.
         raise first_of(errors)
+    manifests = with_run_times(manifests)
     keep_parts = keep_parts or any(m.kind == "LimitRange" for m in manifests)
     reading = Reading(at=at, specs=specs or PodSpecs(keep_parts=keep_parts))
     entries = tuple(_entries(manifests, reading, errors.append))
