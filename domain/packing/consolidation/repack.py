@@ -20,6 +20,7 @@ from typing import Final
 from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan, Move, StayingNode
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, ConsolidationProblem
+from treenail.domain.packing.consolidation.earnings import earned, earned_by_all, hours_to_earn
 from treenail.domain.packing.consolidation.move_terms import UNKNOWN_PRICE, MoveTerms
 from treenail.domain.packing.consolidation.new_node_bound import NewNodeBound
 from treenail.domain.packing.consolidation.price_filter import NONE_CHEAPER
@@ -33,14 +34,12 @@ from treenail.domain.packing.consolidation.search_order import (
     other_ways,
 )
 from treenail.domain.packing.consolidation.vain_trials import VainTrials
-from treenail.domain.packing.consolidation.worth import EVICTION_DOLLARS, ROUNDING
+from treenail.domain.packing.consolidation.worth import ROUNDING
 
 # So many nodes are tried together: each trial is a whole plan.
 _TOGETHER: Final = (2, 3, 5, 8)
 # Trials of several nodes at most. They go to the nodes first that cost most beyond what their pods need.
 _MOST_TOGETHER: Final = 200
-# Over so many hours what it costs to move pods is spread where plans are compared.
-_HOURS_TO_EARN: Final = 24
 # Another way than the first must save this share of what candidates cost: as pods move, the way that is
 # best by little is now this one and now that, and the beginnings of different plans move pods in vain.
 _ANOTHER_WAY: Final = 0.02
@@ -83,6 +82,7 @@ class _Repack:
         self._candidates = {one.name: one for one in in_order}
         self._cluster = Rearrangement(kept_first(problem, in_order), in_order)
         self._terms = MoveTerms(problem)
+        self._hours = hours_to_earn(problem.terms)
         settings, offers = problem.problem.settings, problem.problem.offers
         self._bound = NewNodeBound(offers, self._cluster.axis, settings)
         # Those with all preferences kept, and those in which some had their price.
@@ -98,13 +98,8 @@ class _Repack:
 
     @property
     def earns(self) -> float:
-        """By how much the cluster costs less once all moves are made, $/h, whatever budgets allow now.
-
-        Less what it costs to move the pods, spread over a day: no plan is taken for the sake of a few cents
-        that moves many more of them.
-        """
-        moves = sum(move.disruption for move in self._moves) * EVICTION_DOLLARS
-        return sum(move.saves for move in self._moves) - moves / _HOURS_TO_EARN
+        """What all moves earn together, $/h, whatever budgets allow now."""
+        return earned_by_all(self._moves, self._hours)
 
     def _search(self, way: Way) -> None:
         unpackable = self._cluster.unpackable
@@ -122,7 +117,7 @@ class _Repack:
         self._cluster.close(self._problem.not_receiving)
         if way.together_first:
             self._merge_at_first()
-        self._delete()
+        self._delete(in_turn=way.in_turn)
         self._postpone()
         self._merge()
         self._replace()
@@ -132,20 +127,31 @@ class _Repack:
     def _merge_at_first(self) -> None:
         """Find nodes in whose place, together, others cost less beside what is free elsewhere.
 
-        Whatever pool and zone they are of, and as many as may be: so a node that could not go alone goes with
-        others that could.
+        Whatever pool and zone they are of, and as many as earn the most: so a node that could not go alone
+        goes with others that could, and none goes that adds less than moving its pods costs.
         """
         waiting = [one for one in self._open.values() if one.price is not None]
         self._tries = _MOST_TOGETHER
         while waiting and self._tries > 0:
-            for some in self._groups(waiting):
-                if self._at_first.tried(some):
-                    continue
-                self._tries -= 1
+            for some in self._most_earned_first(waiting):
                 if self._exchange(some):
                     break
-                self._at_first.note(some)
             waiting = [one for one in waiting[1:] if one.name in self._open]
+
+    def _most_earned_first(self, waiting: Sequence[CandidateNode]) -> list[tuple[CandidateNode, ...]]:
+        """Return those groups of the first nodes that would earn something, the most first."""
+        found: list[tuple[float, tuple[CandidateNode, ...]]] = []
+        for some in self._groups(waiting):
+            if self._at_first.tried(some):
+                continue
+            self._tries -= 1
+            self._at_first.note(some)
+            trial = self._bought_for(some, required_only=False)
+            self._cluster.undo()
+            earns = 0.0 if trial.left else earned(some, trial.claims, self._hours)
+            if earns > 0:
+                found.append((earns, some))
+        return [some for _, some in sorted(found, key=lambda one: -one[0])]
 
     def _groups(self, waiting: Sequence[CandidateNode]) -> Iterator[tuple[CandidateNode, ...]]:
         """Yield the first nodes to try together, the most first: as many as budgets let go, too."""
@@ -163,24 +169,20 @@ class _Repack:
                 some = (*some, one)
         return some
 
-    def _delete(self) -> None:
-        """Find the nodes whose pods all fit on others."""
+    def _delete(self, *, in_turn: bool) -> None:
+        """Find nodes whose pods all fit on others, and `in_turn` those in whose place others cost less."""
         # The quick look is of use where nothing has changed since the last one: what it found is kept then.
         unchanged = False
         for one in list(self._open.values()):
-            if one.name not in self._open:
-                continue
-            keeper = self._cluster.could_leave(one.name) if unchanged else ""
-            if keeper:
-                self._why[one.name] = self._cluster.unplaced(keeper)
-                continue
-            trial = self._cluster.without((one.name,))
-            if trial.left:
-                self._why[one.name] = self._cluster.unplaced(trial.left[0])
-                self._cluster.undo()
-                unchanged = True
-            else:
-                unchanged = not self._decide((one,), trial)
+            if one.name in self._open:
+                unchanged = not (self._deleted(one, quickly=unchanged) or (in_turn and self._replaced(one)))
+
+    def _deleted(self, one: CandidateNode, *, quickly: bool) -> bool:
+        keeper = self._cluster.could_leave(one.name) if quickly else ""
+        if keeper:
+            self._why[one.name] = self._cluster.unplaced(keeper)
+            return False
+        return self._decide((one,), self._cluster.without((one.name,)))
 
     def _postpone(self) -> None:
         """Leave those alone that go as soon as others may receive pods: to buy for them would be in vain."""
@@ -229,18 +231,20 @@ class _Repack:
     def _replace(self) -> None:
         """Find the nodes in whose place others cost less, one or several, beside what is free elsewhere."""
         for one in list(self._open.values()):
-            if one.name not in self._open:
-                continue
-            if one.price is None:
-                self._why[one.name] = UNKNOWN_PRICE
-                continue
-            known = self._in_vain.why((one,))
-            if known is not None:
-                self._why[one.name] = known
-            elif not self._replaced(one):
-                self._in_vain.note((one,), self._why[one.name])
+            if one.name in self._open:
+                self._replaced(one)
 
     def _replaced(self, one: CandidateNode) -> bool:
+        known = UNKNOWN_PRICE if one.price is None else self._in_vain.why((one,))
+        if known is not None:
+            self._why[one.name] = known
+            return False
+        gone = self._exchanged(one)
+        if not gone:
+            self._in_vain.note((one,), self._why[one.name])
+        return gone
+
+    def _exchanged(self, one: CandidateNode) -> bool:
         rest = self._cluster.without((one.name,), to_the_end=True).left
         self._cluster.undo()
         if self._could_cost_less((one,), rest):
@@ -264,20 +268,21 @@ class _Repack:
 
         Those that would be bought again stay, where the others earn as much without them.
         """
-        trial = self._bought_for(some, required_only)
+        trial = self._bought_for(some, required_only=required_only)
         fewer = not_bought_again(some, trial.claims)
         if not 0 < len(fewer) < len(some):
             return self._decide(some, trial)
         self._cluster.undo()
-        without = self._bought_for(fewer, required_only)
-        if not without.left and _earned(fewer, without) >= _earned(some, trial):
+        without = self._bought_for(fewer, required_only=required_only)
+        least = earned(some, trial.claims, self._hours)
+        if not without.left and earned(fewer, without.claims, self._hours) >= least:
             if self._decide(fewer, without):
                 return True
         else:
             self._cluster.undo()
-        return self._decide(some, self._bought_for(some, required_only))
+        return self._decide(some, self._bought_for(some, required_only=required_only))
 
-    def _bought_for(self, some: Sequence[CandidateNode], required_only: bool) -> Trial:  # noqa: FBT001
+    def _bought_for(self, some: Sequence[CandidateNode], *, required_only: bool) -> Trial:
         return self._cluster.without_bought([one.name for one in some], required_only=required_only)
 
     # --- what becomes of a trial
@@ -392,9 +397,3 @@ class _Repack:
                 continue
             self._why |= dict.fromkeys(move.removed, held or Block.AFTER_OTHERS.by())
         return moves
-
-
-def _earned(some: Sequence[CandidateNode], trial: Trial) -> float:
-    """Return what a trial of nodes saves at most, $/h, less what it costs to move their pods, over a day."""
-    saves = sum(one.cost for one in some) - sum(claim.price + claim.surcharge for claim in trial.claims)
-    return saves - sum(one.disruption for one in some) * EVICTION_DOLLARS / _HOURS_TO_EARN

@@ -15,11 +15,14 @@ class Way:
     """An order to search in.
 
     Nodes are tried by what they save for each unit of disruption, the most first; or the `dearest_first`.
-    They are tried one by one, and then several together; or `together_first`, as many as may be.
+    They are tried one by one, and then several together; or `together_first`, as many as may be. Nodes are
+    bought for what is left when all have been tried without; or `in_turn`, for each node that cannot go
+    without, before pods of others come to it.
     """
 
-    dearest_first: bool
-    together_first: bool
+    dearest_first: bool = False
+    together_first: bool = False
+    in_turn: bool = False
 
     def order(self, most_saved: Sequence[CandidateNode]) -> Sequence[CandidateNode]:
         """Return the candidates as they are tried; they come with those first that save most."""
@@ -29,10 +32,11 @@ class Way:
 
 
 # Of plans that earn the same the earliest is taken: its moves are the smallest.
-WAYS: Final = tuple(
-    Way(dearest_first=dearest, together_first=together)
-    for together in (False, True)
-    for dearest in (False, True)
+WAYS: Final = (
+    Way(),
+    Way(dearest_first=True, in_turn=True),
+    Way(together_first=True),
+    Way(together_first=True, dearest_first=True),
 )
 
 

@@ -99,7 +99,12 @@ def balanced_scores(
 
 def move_dollars(removed: Sequence[CandidateNode], new_cost: float) -> float:
     """Return what it costs once, in dollars, to replace the nodes `removed` by some of `new_cost` $/h."""
-    return EVICTION_DOLLARS * _disruption(removed) + new_cost * (DOUBLE_RUNNING / _HOUR)
+    return dollars_once(_disruption(removed), new_cost)
+
+
+def dollars_once(disruption: float, new_cost: float) -> float:
+    """Return what a move of so much disruption costs once, in dollars, that buys nodes of `new_cost` $/h."""
+    return EVICTION_DOLLARS * disruption + new_cost * (DOUBLE_RUNNING / _HOUR)
 
 
 def _not_cheap_enough(removed: Sequence[CandidateNode], saves: float) -> Blocker | None:

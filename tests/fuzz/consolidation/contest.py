@@ -9,7 +9,7 @@ from typing import Final, Protocol, TypeAlias
 
 from tests.fuzz.consolidation.clusters import Cluster
 from tests.fuzz.consolidation.karpenter import Consolidation
-from tests.fuzz.consolidation.rules import Rules, allowed
+from tests.fuzz.consolidation.rules import Rules, allowed, placeless
 from tests.fuzz.consolidation.steps import Step, carried_out, cost, moves, nodes_of
 from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan
 
@@ -51,7 +51,8 @@ class Side:
 class Match:
     """One cluster. `missed` are nodes Karpenter deletes when Treenail is at rest: how, and why they stay.
 
-    `dearer` are those that it would replace then, with what it would save by each, $/h.
+    `placeless` are those that it would delete although pods on them, which cost nothing to evict, fit on no
+    other node: these pods. `dearer` are nodes that it would replace, with what it would save by each, $/h.
     """
 
     seed: int
@@ -61,6 +62,7 @@ class Match:
     treenail: Side
     karpenter: Side | None = None
     missed: dict[str, str] = field(default_factory=dict)
+    placeless: dict[str, list[str]] = field(default_factory=dict)
     dearer: dict[str, float] = field(default_factory=dict)
 
 
@@ -78,7 +80,8 @@ def play(seed: int, start: Cluster, plan: Planner, theirs: Peer | None = None) -
     if theirs is not None:
         match.karpenter = _karpenter(start, theirs)
         left = theirs.decide(ours.cluster, each=True)
-        match.missed = dict(_missed(ours, left))
+        match.placeless = dict(_placeless(ours.cluster, left))
+        match.missed = {name: why for name, why in _missed(ours, left) if name not in match.placeless}
         match.dearer = dict(_dearer(ours.cluster, left))
     return match
 
@@ -167,6 +170,13 @@ def _moving(cluster: Cluster) -> int:
 def _missed(ours: _Ours, left: Consolidation) -> Iterator[tuple[str, str]]:
     for name in _found(ours.cluster, left, buying=False):
         yield name, f"{left.each[name].method}: {ours.staying.get(name, 'nothing is said of it')}"
+
+
+def _placeless(cluster: Cluster, left: Consolidation) -> Iterator[tuple[str, list[str]]]:
+    for name in _found(cluster, left, buying=False):
+        step = left.each[name].step
+        if step is not None and (pods := placeless(cluster, step)):
+            yield name, pods
 
 
 def _dearer(cluster: Cluster, left: Consolidation) -> Iterator[tuple[str, float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
@@ -167,6 +167,22 @@ def _unplaced(before: Cluster, step: Step, nodes: Mapping[str, Manifest]) -> Ite
         managed = node is not None and POOL in node["metadata"]["labels"]
         if node is not None and managed and INITIALIZED not in node["metadata"]["labels"]:
             yield Broken(Rule.RECEIVER, key, where)
+
+
+def placeless(before: Cluster, step: Step) -> list[str]:
+    """Return the pods that lose their node by a step, get no place by it, and fit on no node that is left."""
+    places = step.places
+    lost = [pod_key(one) for one in pods_on(before, step.removed) if moves(one)]
+    left = [name for name in nodes_of(before) if name not in step.removed]
+    return [
+        key for key in lost if key not in places and not any(_fits(before, step, key, name) for name in left)
+    ]
+
+
+def _fits(before: Cluster, step: Step, pod: str, node: str) -> bool:
+    """Return whether a pod may be on a node after a step, beside those that the step puts there."""
+    there = {**step.existing, node: (*step.existing.get(node, ()), pod)}
+    return not any(_misplaced(before, replace(step, existing=there)))
 
 
 def _misplaced(before: Cluster, step: Step) -> Iterator[Broken]:

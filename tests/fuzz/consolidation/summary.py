@@ -50,6 +50,7 @@ def _compared(compared: Sequence[tuple[Match, Side]]) -> list[str]:
     }
     cheaper = sum(m.treenail.cost * _MORE < theirs.cost for m, theirs in sound)
     missed = {m.seed: m.missed for m, _ in compared if m.missed}
+    placeless = {m.seed: m.placeless for m, _ in compared if m.placeless}
     left = {m.seed: m.dearer for m, _ in compared if m.dearer}
     return [
         f"cost at rest, {len(sound)} clusters where no pod lost its place: {mine:.2f} to {his:.2f} $/h"
@@ -57,5 +58,6 @@ def _compared(compared: Sequence[tuple[Match, Side]]) -> list[str]:
         f"cheaper than karpenter: {cheaper} clusters; dearer, by seed: {dearer}",
         f"nodes that karpenter deletes and treenail keeps: {sum(map(len, missed.values()))}",
         *(f"    {seed}: {name}: {why}" for seed, names in missed.items() for name, why in names.items()),
+        f"nodes that karpenter deletes though pods fit nowhere else, by seed: {placeless}",
         f"nodes that karpenter replaces and treenail keeps, $/h by seed: {left}",
     ]

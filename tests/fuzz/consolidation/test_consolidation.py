@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.fuzz.consolidation.blockers import DELETION_COST
 from tests.fuzz.consolidation.clusters import Cluster, cluster
 from tests.fuzz.consolidation.contest import Match, Plan, play
 from tests.fuzz.consolidation.karpenter import Alone, Consolidation
@@ -134,6 +135,18 @@ def test_a_node_that_karpenter_replaces_and_a_plan_keeps_is_told_with_what_that_
 
     assert match.missed == {}
     assert match.dearer["node-0"] > 0
+
+
+def test_a_node_that_karpenter_deletes_though_its_pod_fits_nowhere_else_is_not_missed() -> None:
+    free = {DELETION_COST: str(-(2**27))}
+    large = pod("web-0", "node-0", cpu="3", annotations=free)
+    of = small(pool(), [machine("node-0"), machine("node-1")], large, pod("db-0", "node-1"))
+
+    match = play(1, of, Script(), Karpenter(step("node-0")))
+
+    assert match.missed == {}
+    assert match.placeless == {"node-0": ["default/web-0"]}
+    assert "fit nowhere else, by seed: {1: {'node-0': ['default/web-0']}}" in summary([match])
 
 
 def test_nothing_is_missed_where_karpenter_breaks_a_rule() -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.fuzz.consolidation.blockers import DELETION_COST
 from tests.fuzz.consolidation.clusters import Cluster
 from tests.fuzz.consolidation.machines import KEEP
-from tests.fuzz.consolidation.rules import Rule, Rules
+from tests.fuzz.consolidation.rules import Rule, Rules, placeless
 from tests.fuzz.consolidation.small import (
     LARGE,
     MIDDLE,
@@ -209,3 +209,14 @@ def test_balanced_pools_always_let_empty_nodes_go() -> None:
     machines = [machine("node-0", SMALL), machine("node-1", LARGE), machine("node-2", LARGE)]
 
     assert broken(cluster(pool(policy="Balanced"), machines), step("node-0")) == set()
+
+
+@pytest.mark.parametrize(("cpu", "lost"), [("1", []), ("3", ["default/web-0"])], ids=["fits", "fits nowhere"])
+def test_a_pod_is_placeless_if_it_gets_no_place_and_fits_on_no_node_that_is_left(
+    cpu: str, lost: list[str]
+) -> None:
+    machines = [machine("node-0"), machine("node-1")]
+    of = cluster(pool(), machines, pod("web-0", "node-0", cpu=cpu), pod("db-0", "node-1"))
+
+    assert placeless(of, step("node-0")) == lost
+    assert placeless(of, step("node-0", claims=[claim("web-0", of=[MIDDLE])])) == []

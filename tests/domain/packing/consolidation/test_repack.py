@@ -137,6 +137,34 @@ def test_several_nodes_become_one_where_only_together_they_can_cost_less() -> No
     assert move.saves == pytest.approx(2 * 0.12 - 0.17)
 
 
+def test_a_dear_node_is_replaced_before_pods_of_cheaper_ones_fill_it() -> None:
+    # A guest left the dear node: all pods of the other would fit there, and many would move to save little.
+    dear = node("dear", "m5.4xlarge", *pods("a", 1), *pods("b", 2))
+    full = node("full", "m5.2xlarge", *pods("c", 7))
+    same = tuple(one for one in catalogue() if one.name in ("m5.xlarge", "m5.2xlarge"))
+    offers = (offer(pool("default", is_in(labels.CAPACITY_TYPE, labels.ON_DEMAND)), same),)
+
+    plan = repack(Cluster(nodes=(dear, full), offers=offers).problem())
+
+    assert removed(plan) == ["dear"]
+    assert [claim.instance_types[0] for claim in plan.moves[0].claims] == ["m5.xlarge"]
+
+
+def test_several_nodes_go_together_only_if_each_adds_more_than_moving_its_pods_costs() -> None:
+    dear = instance_type("m5.2xlarge", cpu=8, memory=32, price=0.5)
+    fair, cheap = (instance_type(f"m5.{of}", cpu=4, memory=16, price=0.2) for of in ("xlarge", "large"))
+    cheap = replace(cheap, offerings=tuple(replace(o, price=0.199) for o in cheap.offerings))
+    standing = (
+        replace(node("dear", "m5.2xlarge", *pods("a", 3)), type=dear),
+        *(replace(node(f"fair-{n}", "m5.xlarge", *pods(f"f{n}", 3)), type=fair) for n in range(4)),
+    )
+    offers = (offer(pool("default", is_in(labels.CAPACITY_TYPE, labels.ON_DEMAND)), (cheap,)),)
+
+    plan = repack(Cluster(nodes=standing, offers=offers).problem(terms=PoolTerms(payback=timedelta(hours=4))))
+
+    assert removed(plan) == ["dear"]
+
+
 def test_pods_go_to_nodes_that_stay_in_any_case_first() -> None:
     nodes = tuple(node(f"n{i}", "m5.2xlarge", *pods(f"p{i}", 2)) for i in range(3))
     cluster = Cluster(nodes=nodes, offers=(ON_DEMAND,), staying=frozenset({"n2"}))
