@@ -44,6 +44,14 @@ class Blockers:
             return "it is not Consolidatable"
         return self._of_pool(name) or self._of_pods(name)
 
+    def receives(self, name: str) -> bool:
+        """Return whether running pods may be moved to a node, as `consolidateAfter` is over."""
+        if name not in self._claims:
+            return True
+        pool = self._pools[self._nodes[name]["metadata"]["labels"][POOL]]
+        conditions = {one["type"] for one in self._claims[name]["status"]["conditions"]}
+        return "Consolidatable" in conditions or pool["spec"]["disruption"]["consolidateAfter"] == "Never"
+
     def _of_pool(self, name: str) -> str:
         disruption = self._pools[self._nodes[name]["metadata"]["labels"][POOL]]["spec"]["disruption"]
         if disruption["consolidateAfter"] == "Never":

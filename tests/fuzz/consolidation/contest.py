@@ -51,8 +51,8 @@ class Side:
 class Match:
     """One cluster. `missed` are nodes Karpenter deletes when Treenail is at rest: how, and why they stay.
 
-    `placeless` are those that it would delete although pods on them, which cost nothing to evict, fit on no
-    other node: these pods. `dearer` are nodes that it would replace, with what it would save by each, $/h.
+    `placeless` are those that it would delete although their pods, free to evict, do not all fit
+    elsewhere: these pods. `dearer` are nodes that it would replace, with what it would save by each, $/h.
     """
 
     seed: int

@@ -170,19 +170,27 @@ def _unplaced(before: Cluster, step: Step, nodes: Mapping[str, Manifest]) -> Ite
 
 
 def placeless(before: Cluster, step: Step) -> list[str]:
-    """Return the pods that lose their node by a step, get no place by it, and fit on no node that is left."""
-    places = step.places
+    """Return the pods that lose their node by a step and get no place by it; none if all fit on others.
+
+    No running pod is moved onto a node within its `consolidateAfter`, by Karpenter's rule too where it looks
+    for places. Each way to place them is tried, so it is for a few pods.
+    """
     lost = [pod_key(one) for one in pods_on(before, step.removed) if moves(one)]
-    left = [name for name in nodes_of(before) if name not in step.removed]
-    return [
-        key for key in lost if key not in places and not any(_fits(before, step, key, name) for name in left)
-    ]
+    lost = [key for key in lost if key not in step.places]
+    blockers = Blockers(before)
+    left = [name for name in nodes_of(before) if name not in step.removed and blockers.receives(name)]
+    return [] if _fit(before, step, lost, left) else lost
 
 
-def _fits(before: Cluster, step: Step, pod: str, node: str) -> bool:
-    """Return whether a pod may be on a node after a step, beside those that the step puts there."""
-    there = {**step.existing, node: (*step.existing.get(node, ()), pod)}
-    return not any(_misplaced(before, replace(step, existing=there)))
+def _fit(before: Cluster, step: Step, pods: Sequence[str], nodes: Sequence[str]) -> bool:
+    """Return whether pods may be on nodes after a step, beside those that the step puts there."""
+    if not pods:
+        return True
+    ways = (
+        replace(step, existing={**step.existing, name: (*step.existing.get(name, ()), pods[0])})
+        for name in nodes
+    )
+    return any(_fit(before, way, pods[1:], nodes) for way in ways if not any(_misplaced(before, way)))
 
 
 def _misplaced(before: Cluster, step: Step) -> Iterator[Broken]:

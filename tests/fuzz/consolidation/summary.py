@@ -58,6 +58,6 @@ def _compared(compared: Sequence[tuple[Match, Side]]) -> list[str]:
         f"cheaper than karpenter: {cheaper} clusters; dearer, by seed: {dearer}",
         f"nodes that karpenter deletes and treenail keeps: {sum(map(len, missed.values()))}",
         *(f"    {seed}: {name}: {why}" for seed, names in missed.items() for name, why in names.items()),
-        f"nodes that karpenter deletes though pods fit nowhere else, by seed: {placeless}",
+        f"nodes that karpenter deletes though its pods do not fit elsewhere, by seed: {placeless}",
         f"nodes that karpenter replaces and treenail keeps, $/h by seed: {left}",
     ]

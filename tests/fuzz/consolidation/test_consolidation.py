@@ -146,7 +146,7 @@ def test_a_node_that_karpenter_deletes_though_its_pod_fits_nowhere_else_is_not_m
 
     assert match.missed == {}
     assert match.placeless == {"node-0": ["default/web-0"]}
-    assert "fit nowhere else, by seed: {1: {'node-0': ['default/web-0']}}" in summary([match])
+    assert "do not fit elsewhere, by seed: {1: {'node-0': ['default/web-0']}}" in summary([match])
 
 
 def test_nothing_is_missed_where_karpenter_breaks_a_rule() -> None:

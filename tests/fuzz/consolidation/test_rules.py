@@ -211,12 +211,28 @@ def test_balanced_pools_always_let_empty_nodes_go() -> None:
     assert broken(cluster(pool(policy="Balanced"), machines), step("node-0")) == set()
 
 
-@pytest.mark.parametrize(("cpu", "lost"), [("1", []), ("3", ["default/web-0"])], ids=["fits", "fits nowhere"])
-def test_a_pod_is_placeless_if_it_gets_no_place_and_fits_on_no_node_that_is_left(
-    cpu: str, lost: list[str]
+@pytest.mark.parametrize(
+    ("cpu", "names", "lost"),
+    [
+        ("1", ["web-0", "web-1"], []),
+        ("3", ["web-0"], ["default/web-0"]),
+        ("1800m", ["web-0", "web-1"], ["default/web-0", "default/web-1"]),
+    ],
+    ids=["both fit", "none fits", "only one fits"],
+)
+def test_pods_are_placeless_if_they_get_no_place_and_do_not_all_fit_on_nodes_that_are_left(
+    cpu: str, names: list[str], lost: list[str]
 ) -> None:
     machines = [machine("node-0"), machine("node-1")]
-    of = cluster(pool(), machines, pod("web-0", "node-0", cpu=cpu), pod("db-0", "node-1"))
+    running = [pod(name, "node-0", cpu=cpu) for name in names]
+    of = cluster(pool(), machines, *running, pod("db-0", "node-1"))
 
     assert placeless(of, step("node-0")) == lost
-    assert placeless(of, step("node-0", claims=[claim("web-0", of=[MIDDLE])])) == []
+    assert placeless(of, step("node-0", claims=[claim(*names, of=[MIDDLE])])) == []
+
+
+def test_no_pod_is_moved_to_a_node_whose_pods_changed_lately() -> None:
+    machines = [machine("node-0"), machine("node-1", consolidatable=False)]
+    of = cluster(pool(), machines, pod("web-0", "node-0"), pod("db-0", "node-1"))
+
+    assert placeless(of, step("node-0")) == ["default/web-0"]
