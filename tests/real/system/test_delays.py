@@ -85,6 +85,19 @@ def claims_refused(status: int) -> Trouble:
     return trouble
 
 
+@contextmanager
+def killed(world: World) -> Iterator[None]:
+    """The controller is killed while it waits for CreateFleet, and started anew."""
+    world.scene.lab.fault("ec2", "CreateFleet", delay=8.0)
+    yield
+    controller, claims = world.scene.controller, world.scene.cluster.claims
+    eventually(lambda: len(claims()) > len(world.scene.cluster.nodes()), world.scene.summary)
+    time.sleep(1)
+    controller.kill()
+    time.sleep(2)
+    controller.start()
+
+
 def _new_claim(asked: Asked) -> bool:
     return (asked.method, asked.path) == ("POST", NODE_CLAIM.path())
 
@@ -109,6 +122,7 @@ CASES: Final = {
         seconds=5,
         span="EC2/CreateFleet",
     ),
+    "the controller is killed": Case(trouble=killed, cause="restart", of="controller", seconds=2),
     "the API server has too much to do": Case(
         trouble=claims_refused(429), cause="throttled", of="Kubernetes/POST", seconds=1
     ),
