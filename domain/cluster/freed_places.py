@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import TypeAlias
 
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.promises import Promise
 from treenail.domain.model.claims import DECISION, expected_pods, promised_pods
 from treenail.domain.model.nodes import NodeClaim, NodeView
-from treenail.domain.model.pods import PodSpec
+from treenail.domain.model.pods import Pod, PodSpec
+
+# What alike pods have in common: their namespace too, as a spec selects other pods by it.
+_Kind: TypeAlias = tuple[str, PodSpec]
 
 
 def promise_freed_places(model: ClusterModel, now: datetime, views: Iterable[NodeView] | None = None) -> None:
@@ -29,7 +33,7 @@ def promise_freed_places(model: ClusterModel, now: datetime, views: Iterable[Nod
         decision = view.claim.annotations.get(DECISION, "")
         waiting = [pod for pod in model.objects.pods.values() if model.waiting(pod.uid)]
         for pod in sorted((*waiting, *model.untried.pods(now)), key=lambda p: (p.created_at, p.uid)):
-            if places.take(pod.spec):
+            if places.take(_kind(pod)):
                 model.keep(Promise(like=pod, target=view.name, decision=decision))
         for owner, number in places.to_come():
             to_come = min(number, model.expected.unpromised(owner, now))
@@ -43,23 +47,23 @@ class _Places:
     Some were left by pods that are bound elsewhere by now, others were for pods to come of a workload.
     """
 
-    def __init__(self, specs: Iterable[PodSpec], to_come: Mapping[str, tuple[PodSpec | None, int]]) -> None:
-        self._specs = list(specs)
+    def __init__(self, kinds: Iterable[_Kind], to_come: Mapping[str, tuple[_Kind | None, int]]) -> None:
+        self._kinds = list(kinds)
         self._shapes = {owner: shape for owner, (shape, _) in to_come.items()}
         self._numbers = {owner: number for owner, (_, number) in to_come.items()}
 
     def __bool__(self) -> bool:
-        return bool(self._specs or self.to_come())
+        return bool(self._kinds or self.to_come())
 
-    def take(self, spec: PodSpec, owner: str = "") -> bool:
+    def take(self, kind: _Kind, owner: str = "") -> bool:
         """Take a place for a pod, first one for pods to come of its own workload; return whether there is."""
-        if self._numbers.get(owner, 0) and self._shapes[owner] in (None, spec):
+        if self._numbers.get(owner, 0) and self._shapes[owner] in (None, kind):
             self._numbers[owner] -= 1
             return True
-        if spec in self._specs:
-            self._specs.remove(spec)
+        if kind in self._kinds:
+            self._kinds.remove(kind)
             return True
-        other = next((one for one, _ in self.to_come() if self._shapes[one] == spec), None)
+        other = next((one for one, _ in self.to_come() if self._shapes[one] == kind), None)
         if other is not None:
             self._numbers[other] -= 1
         return other is not None
@@ -70,10 +74,14 @@ class _Places:
         return tuple((one, number) for one, number in numbers if number and self._shapes[one] is not None)
 
 
-def _shape(model: ClusterModel, claim: NodeClaim, owner: str) -> PodSpec | None:
+def _kind(pod: Pod) -> _Kind:
+    return pod.namespace, pod.spec
+
+
+def _shape(model: ClusterModel, claim: NodeClaim, owner: str) -> _Kind | None:
     """Return what the pods to come ask for that a claim was made for, None where later ones ask for more."""
     then, now = model.expected.like(owner, claim.created_at), model.expected.like(owner)
-    return now.spec if then is not None and now is not None and then.spec == now.spec else None
+    return _kind(now) if then is not None and now is not None and then.spec == now.spec else None
 
 
 def _left(model: ClusterModel, view: NodeView) -> _Places:
@@ -89,10 +97,10 @@ def _left(model: ClusterModel, view: NodeView) -> _Places:
     gone = (pod for uid in own if uid not in promised and (pod := model.objects.pods.get(uid)) is not None)
     numbers = sorted(expected_pods(claim).items())
     places = _Places(
-        (pod.spec for pod in gone if pod.bound),
+        (_kind(pod) for pod in gone if pod.bound),
         {owner: (_shape(model, claim, owner), number) for owner, number in numbers},
     )
     for promise in model.promises.at(view.name):
         if promise.pod not in own:
-            places.take(promise.spec, promise.like.owner.uid if promise.like.owner is not None else "")
+            places.take(_kind(promise.like), promise.like.owner.uid if promise.like.owner is not None else "")
     return places

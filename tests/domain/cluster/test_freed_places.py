@@ -43,6 +43,19 @@ def test_a_pod_whose_place_was_taken_gets_the_place_of_the_one_that_took_it(*, r
     assert [p.decision for p in known.promises.at("c2")] == ["d2"]
 
 
+def test_a_pod_of_another_namespace_is_not_alike() -> None:
+    other = replace(pending_pod("p2"), namespace="other")
+    known = model(*IN_USE, on_its_way("p1"), pending_pod("p1"), other)
+    see(known, bound_pod("p1", "node-c1", version=2))
+
+    promise_freed_places(known, START)
+
+    assert places(known) == []
+    see(known, replace(other, namespace="default", resource_version=3))
+    promise_freed_places(known, START)
+    assert places(known) == ["p2"]
+
+
 def test_a_place_is_given_away_once() -> None:
     known = model(*IN_USE, on_its_way("p1", "p2"), *(pending_pod(f"p{n}") for n in range(2, 6)))
     see(known, bound_pod("p1", "node-c1"))
