@@ -14,7 +14,7 @@ from treenail.adapters.api.kinds import KINDS
 from treenail.adapters.cli.kubeconfig import connect
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.settings.global_settings import NAME as GLOBAL_SETTINGS
-from treenail.domain.model.errors import PortError, UnavailableError
+from treenail.domain.model.errors import NotFoundError, PortError, UnavailableError
 
 if TYPE_CHECKING:  # the library for it takes a third of a second to import
     from treenail.adapters.kubernetes.connection import Connection
@@ -138,3 +138,7 @@ def _all(
                     unreadable.pop(plural, None)
                 yield from found
                 break
+        else:
+            if kind == "Node":
+                # Every API server has these: what answers so is none, or does not show all it has.
+                raise NotFoundError(f"{plural} are not served there")

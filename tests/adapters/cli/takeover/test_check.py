@@ -397,6 +397,18 @@ def test_a_cluster_that_cannot_be_read_is_bad_input(server: ScriptedServer, tmp_
 # --- going back
 
 
+@pytest.mark.parametrize("command", ["check", "back"])
+def test_what_serves_no_nodes_is_not_taken_for_an_empty_cluster(
+    server: ScriptedServer, tmp_path: Path, command: str
+) -> None:
+    server.answers(PATHS["Node"], status(404))
+
+    ran = treenail("takeover", command, "--kubeconfig", kubeconfig(tmp_path, server.url))
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.complaint == "treenail: the cluster cannot be read: nodes are not served there\n"
+
+
 def test_what_cannot_be_understood_is_in_the_way_of_going_back(tmp_path: Path) -> None:
     odd = claim()
     odd["spec"]["requirements"][0]["operator"] = "Like"
