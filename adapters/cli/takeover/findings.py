@@ -10,7 +10,8 @@ from typing import Final
 
 import typer
 
-from treenail.adapters.cli.output_format import OutputFormat, write_json
+from treenail.adapters.cli.output_format import OutputFormat, console_on, write_json
+from treenail.adapters.cli.wrapped_lines import write_hanging
 
 
 class Verdict(StrEnum):
@@ -58,15 +59,17 @@ def print_findings(findings: Sequence[Finding], output: OutputFormat) -> None:
         write_json({"inTheWay": in_the_way, "findings": told})
     else:
         last = "Something must be done first." if in_the_way else "Nothing is in the way."
-        sys.stdout.write("\n".join([*_table(findings), last]) + "\n")
+        console = console_on(sys.stdout)
+        for head, text in (*_table(findings), ("", last)):
+            write_hanging(console, head, text)
     if in_the_way:
         raise typer.Exit(1)
 
 
-def _table(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield the findings for people, by section; what is adopted alike in one line with its number."""
+def _table(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
+    """Yield lines for people, by section, as (head, text); what is adopted alike is one, with its number."""
     for section in dict.fromkeys(one.section for one in findings):
-        yield section.upper()
+        yield "", section.upper()
         alike: dict[tuple[str, Verdict, str], list[str]] = {}
         for one in (one for one in findings if one.section == section):
             kind, _, name = one.about.partition(" ")
@@ -76,4 +79,4 @@ def _table(findings: Sequence[Finding]) -> Iterator[str]:
             if verdict is Verdict.ADOPTED and len(shown) > _MOST_ALIKE:
                 shown = [f"{len(names)} {kind}s ({names[0]}, {names[1]}, ...)"]
             for about in shown:
-                yield f"  {verdict:<15} {about}" + (f": {why}" if why else "")
+                yield f"  {verdict:<15} ", f"{about}: {why}" if why else about

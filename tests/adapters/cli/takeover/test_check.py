@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -25,6 +26,8 @@ from tests.adapters.cli.takeover.estates import (
     webhook,
 )
 from tests.adapters.kubernetes.scripted import Reply, ScriptedServer, status
+from treenail.adapters.cli.output_format import OutputFormat
+from treenail.adapters.cli.takeover.findings import Finding, Verdict, print_findings
 from treenail.adapters.cli.takeover.karpenter_settings import chart_value
 from treenail.adapters.settings.settings import VARIABLES
 
@@ -392,6 +395,26 @@ def test_a_cluster_that_cannot_be_read_is_bad_input(server: ScriptedServer, tmp_
 
     assert (ran.code, ran.out) == (2, "")
     assert ran.complaint.startswith("treenail: the cluster cannot be read: ")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_findings_are_wrapped_at_the_width_of_a_terminal_and_nothing_is_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr("sys.stdout", terminal := Terminal())
+    why = "runs: kubectl -n kube-system scale deployment karpenter --replicas=0"
+
+    print_findings([Finding("who runs", "Deployment a/b", Verdict.TO_DO, why)], OutputFormat.TABLE)
+
+    lines = terminal.getvalue().splitlines()
+    assert max(map(len, lines)) <= 60
+    assert lines[:2] == ["WHO RUNS", "  to do           Deployment a/b: runs: kubectl -n"]
+    assert " ".join(line.strip() for line in lines[1:-1]) == f"to do           Deployment a/b: {why}"
 
 
 # --- going back
