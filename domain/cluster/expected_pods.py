@@ -142,11 +142,14 @@ class ExpectedPods:
         """Return how many pods of its workload are planned with a pod, it included.
 
         Those to come, and those there without a node, also where some have a place: to count them takes long.
-        0 where nobody knows what the workload wants, or the last plan had no places for pods to come.
+        0 where nobody knows what the workload wants, where it has more than that and is still to delete some,
+        or where the last plan had no places for pods to come.
         """
         owner = pod.owner.uid if pod.owner is not None else ""
         wish = self._wishes.get(owner)
-        if wish is None or wish.refused or not self._expects(owner, now) or self.like(owner) is None:
+        if wish is None or wish.refused or _given_up(wish, now):
+            return 0
+        if not self.keeps_all(owner) or self.like(owner) is None:
             return 0
         return self.unpromised(owner, now) + len(wish.unbound)
 

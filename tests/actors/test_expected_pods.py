@@ -260,6 +260,7 @@ def test_pods_that_the_scheduler_has_not_looked_at_yet_are_planned_too() -> None
         ((WEB, bound_pod("p0", "node", owner="web")), 3),
         ((replace(WEB, wanted=1),), 1),
         ((replace(WEB, held="suspended"),), 0),
+        ((replace(WEB, wanted=1), pending_pod("p0")), 0),
         ((), 0),
     ],
 )
