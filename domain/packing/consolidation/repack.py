@@ -7,13 +7,12 @@ one by one may not be worth merging any more, and then for each, whatever number
 takes pods of another one stays itself, so no pod moves twice.
 
 Each step is greedy, and what is best first may bar the way to what is better together: pods of nodes that go
-may fill one that is too dear for them and that nothing may replace. So the search is made in several ways,
-each with an order of its own, and the plan is taken after which the cluster costs least.
+may fill one too dear for them. So the search is made in several ways, and the plan that earns most is taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -149,15 +148,17 @@ class _Repack:
             trial = self._bought_for(some, required_only=False)
             self._cluster.undo()
             earns = 0.0 if trial.left else earned(some, trial.claims, self._hours)
+            # Each trial is a whole plan: once fewer nodes earn less, still fewer are not tried.
+            if found and earns < found[-1][0]:
+                break
             if earns > 0:
                 found.append((earns, some))
-        return [some for _, some in sorted(found, key=lambda one: -one[0])]
+        return [some for _, some in reversed(found)]
 
-    def _groups(self, waiting: Sequence[CandidateNode]) -> Iterator[tuple[CandidateNode, ...]]:
-        """Yield the first nodes to try together, the most first: as many as budgets let go, too."""
+    def _groups(self, waiting: Sequence[CandidateNode]) -> list[tuple[CandidateNode, ...]]:
+        """Return the first nodes to try together, the most first: as many as budgets let go, too."""
         sizes = {len(self._admitted(waiting, count)) for count in _TOGETHER} - {0, 1}
-        for size in sorted(sizes, reverse=True):
-            yield self._admitted(waiting, size)
+        return [self._admitted(waiting, size) for size in sorted(sizes, reverse=True)]
 
     def _admitted(self, waiting: Iterable[CandidateNode], count: int) -> tuple[CandidateNode, ...]:
         """Return the first nodes that budgets let go together, `count` of them at most."""
@@ -236,13 +237,12 @@ class _Repack:
 
     def _replaced(self, one: CandidateNode) -> bool:
         known = UNKNOWN_PRICE if one.price is None else self._in_vain.why((one,))
+        if known is None and self._exchanged(one):
+            return True
         if known is not None:
             self._why[one.name] = known
-            return False
-        gone = self._exchanged(one)
-        if not gone:
-            self._in_vain.note((one,), self._why[one.name])
-        return gone
+        self._in_vain.note((one,), self._why[one.name])
+        return False
 
     def _exchanged(self, one: CandidateNode) -> bool:
         rest = self._cluster.without((one.name,), to_the_end=True).left
