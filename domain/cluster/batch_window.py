@@ -16,6 +16,8 @@ _MANY: Final = 500
 class PodBecamePending:
     """The scheduler found no node for a pod, still finds none, or will find none; it is known `since` then.
 
+    In place of the pod's `uid` there may be a name for the pods of a workload that it will find none for.
+
     `owner` is the uid of its owner, "" where it has none. `wished` is how many pods of this owner are planned
     with it, those to come and this one included; 0 where more of them may come than are known of.
     """

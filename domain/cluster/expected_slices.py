@@ -59,9 +59,10 @@ class ExpectedSlices:
                 self._asked[owner] = dict.fromkeys(claims)
 
     def ask(self, pods: Iterable[str], now: datetime) -> tuple[PodBecamePending, ...]:
-        """Return the untried ones of these pods that lack nodes, the first one of each workload alone.
+        """Return the workloads of those of these pods that are untried and lack nodes, for the batch window.
 
-        These workloads are not returned again until the next decision begins.
+        They are not returned again until the next decision begins. So they do not go by the uid of a pod: the
+        window would be given up where that one gets a node before it closes.
         """
         asking: list[PodBecamePending] = []
         for uid in pods:
@@ -70,7 +71,8 @@ class ExpectedSlices:
             if pod is not None and self._asks(owner, now) and self._model.untried.lacks(pod, now):
                 self._asked_for[owner] = None
                 wished = self._model.expected.wished_with(pod, now)
-                asking.append(PodBecamePending(uid=uid, since=now, owner=owner, wished=wished))
+                named = f"untried/{owner}"
+                asking.append(PodBecamePending(uid=named, since=now, owner=owner, wished=wished))
         return tuple(asking)
 
     def _asks(self, owner: str, now: datetime) -> bool:

@@ -62,6 +62,18 @@ def test_untried_pods_are_planned_with_those_to_come() -> None:
     assert planned(stage) == ["marked", "web", "web", "web"]
 
 
+def test_a_workload_is_planned_though_the_pod_that_asked_for_it_got_a_node_meanwhile() -> None:
+    stage = Knowing(MARKED, WEB)
+    stage.see(UNTRIED, replace(UNTRIED, uid="p2", name="p2"))
+    asked = [one.uid for one in stage.batcher.of(PodBecamePending)]
+    stage.see(bound_pod("p1", "node", version=2, owner="web"))
+
+    wait(stage)
+
+    assert asked == ["untried/web"]
+    assert planned(stage) == ["marked", "web", "web"]
+
+
 def test_untried_pods_take_the_places_that_were_planned_for_them() -> None:
     stage = Knowing(MARKED, WEB, UNTRIED)
     wait(stage)
