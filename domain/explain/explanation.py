@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 from treenail.domain.model import labels
 from treenail.domain.model.claim_prices import price_of
@@ -12,6 +13,8 @@ from treenail.domain.model.claims import DECISION
 from treenail.domain.model.durations import format_duration
 from treenail.domain.model.nodes import INITIALIZED, LAUNCHED, REGISTERED, NodeClaim, Status, condition_of
 from treenail.domain.telemetry.tracing import SpanContext
+
+_LONG_AGO: Final = timedelta(days=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +26,11 @@ class Statement:
 
 
 def ago(since: datetime, now: datetime) -> str:
-    """Return how long ago something was, to the second: "3m20s ago"."""
+    """Return how long ago something was: "3m20s ago", or from two days on "9d4h ago"."""
     span = timedelta(seconds=max(0, round((now - since).total_seconds())))
+    if span >= _LONG_AGO:
+        hours = span.seconds // 3600
+        return f"{span.days}d{hours}h ago" if hours else f"{span.days}d ago"
     return f"{format_duration(span)} ago"
 
 
