@@ -40,6 +40,8 @@ class Settling:
     dice: random.Random = field(init=False)
     rehearsed: Rehearsed = field(init=False)
     names: tuple[str, ...] = field(init=False)
+    # The second from which on nothing outside changes any more.
+    calm_at: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
         self.dice = random.Random(self.seed)
@@ -155,6 +157,7 @@ class Settling:
         rehearsal.ec2.outside.restock()
         if not rehearsal.process.alive:
             rehearsal.restart()
+        self.calm_at = rehearsal.seconds
         # Whoever waits gets a place first, and machines that never join are given up.
         rehearsal.run("20m")
 
@@ -199,7 +202,10 @@ class Settling:
         rehearsal.run(3600 * self.hours)
         assert watch.waves(at) == [], self._said("nodes moved though nothing changed")
         assert len(rehearsal.ec2.all_instances()) == bought, self._said("nodes were bought")
-        assert watch.lineage.returns() == []
+        # While replicas and prices change, a node bought for pods that wait may be of a kind given up before.
+        lineage = watch.lineage
+        assert lineage.planned_returns() == []
+        assert [chain for chain in lineage.returns() if lineage.born[chain[0]] >= self.calm_at] == []
         assert watch.homeless == watch.over_budget == []
 
     def _said(self, what: str) -> str:
