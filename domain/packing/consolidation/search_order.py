@@ -41,12 +41,22 @@ WAYS: Final = (
 
 
 def other_ways(problem: ConsolidationProblem) -> Sequence[Way]:
-    """Return the ways to search in beside the first: none where cost alone does not tell plans apart."""
+    """Return the ways to search in beside the first: none where cost alone does not tell plans apart.
+
+    Of ways that come to the same search, the first alone: where all nodes cost as much, few orders differ.
+    """
     # One node alone is tried in the same way whatever the order.
     several = len(problem.candidates) > 1
     returning = any(terms.return_premium is not None for terms in problem.terms.values())
     waiting = bool(problem.not_receiving) and any(one.patient for one in problem.candidates)
-    return WAYS[1:] if several and not returning and not waiting else ()
+    if not several or returning or waiting:
+        return ()
+    most_saved = sorted(problem.candidates, key=most_saved_first)
+    searches: dict[tuple[bool, bool, tuple[str, ...]], Way] = {}
+    for way in WAYS:
+        order = tuple(one.name for one in way.order(most_saved))
+        searches.setdefault((way.together_first, way.in_turn, order), way)
+    return tuple(searches.values())[1:]
 
 
 def most_saved_first(one: CandidateNode) -> tuple[bool, float, float, str]:
