@@ -25,7 +25,7 @@ class ShortPool:
 
     @property
     def told(self) -> str:
-        """How many there are and the reason, for people."""
+        """The number of nodes there are and the reason, for people."""
         return f"{self.nodes:,} of {self.wanted:,} nodes" + (f": {self.why}" if self.why else "")
 
 

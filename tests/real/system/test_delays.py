@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -15,9 +15,10 @@ from tests.real.kubernetes.proxy import Proxy
 from tests.real.lab.lab import Lab
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.jaeger import Jaeger
+from tests.real.system.behind_proxy import behind_proxy
 from tests.real.system.controller import eventually
-from tests.real.system.loners import DEPLOYMENT, loners
-from tests.real.system.scene import SERVICE, Scene, machines
+from tests.real.system.loners import DEPLOYMENT
+from tests.real.system.scene import SERVICE, Scene
 from treenail.adapters.kubernetes.resources import NODE_CLAIM
 
 PREFIX: Final = "treenail.delay."
@@ -139,19 +140,10 @@ def world(
     jaeger: Jaeger,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[World]:
-    lab_process.reset()
-    with ExitStack() as opened:
-        proxy = opened.enter_context(Proxy(control_plane, tmp_path_factory.mktemp("delays")))
-        scene = Scene(control_plane, lab_process, jaeger, KUBECONFIG=str(proxy.kubeconfig))
-        scene.cluster.install()
-        opened.callback(scene.cluster.clear)
-        opened.enter_context(machines(scene, boot_seconds=0.2))
-        opened.enter_context(scene.controller)
-        profile = scene.lab.estate["instance_profile"]
-        scene.cluster.apply(loners(lab_process.cluster, replicas=1, instanceProfile=profile))
+    folder = tmp_path_factory.mktemp("delays")
+    with behind_proxy(control_plane, lab_process, jaeger, folder, replicas=1) as (scene, proxy):
         eventually(lambda: scene.cluster.running() == 1, scene.summary)
         yield World(scene=scene, proxy=proxy, jaeger=jaeger)
-    lab_process.check()
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -8,22 +8,21 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 import pytest
 
-from tests.real.kubernetes.proxy import Proxy
 from tests.real.lab.lab import Lab
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.jaeger import Jaeger
 from tests.real.system import outages
+from tests.real.system.behind_proxy import behind_proxy
 from tests.real.system.controller import eventually
-from tests.real.system.loners import DEPLOYMENT, loners
+from tests.real.system.loners import DEPLOYMENT
 from tests.real.system.outages import Outage, Surroundings
-from tests.real.system.scene import Scene, machines
+from tests.real.system.scene import Scene
 from tests.real.system.swings import Swings
 from treenail.adapters.kubernetes.resources import MACHINE, NODE_CLAIM, WATCHED
 from treenail.domain.telemetry.metrics import SOLVER_RESTARTS, SPANS_DROPPED
@@ -162,22 +161,10 @@ def world(
     jaeger: Jaeger,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[World]:
-    lab_process.reset()
-    with ExitStack() as opened:
-        proxy = opened.enter_context(Proxy(control_plane, tmp_path_factory.mktemp("outages")))
-        scene = Scene(
-            *(control_plane, lab_process, jaeger),
-            KUBECONFIG=str(proxy.kubeconfig),
-            OTEL_EXPORTER_OTLP_TIMEOUT="2",
-        )
-        scene.cluster.install()
-        opened.callback(scene.cluster.clear)
-        opened.enter_context(machines(scene, boot_seconds=0.2))
-        opened.enter_context(scene.controller)
-        profile = scene.lab.estate["instance_profile"]
-        scene.cluster.apply(loners(lab_process.cluster, replicas=AT_REST, instanceProfile=profile))
+    folder = tmp_path_factory.mktemp("outages")
+    parts = control_plane, lab_process, jaeger
+    with behind_proxy(*parts, folder, replicas=AT_REST, OTEL_EXPORTER_OTLP_TIMEOUT="2") as (scene, proxy):
         yield World(scene, Surroundings(plane=control_plane, proxy=proxy, lab=lab_process, jaeger=jaeger))
-    lab_process.check()
 
 
 @pytest.mark.parametrize("name", CASES)
