@@ -58,5 +58,7 @@ def test_the_page_of_metrics_is_that_of_the_code() -> None:
 
 def row(metric: Metric) -> str:
     written = " ".join(metric.labels).replace(" ".join(NODE_LABELS), "NODE")
-    labels = ", ".join("those of nodes" if label == "NODE" else f"`{label}`" for label in written.split())
+    written = written.replace(" ".join(NODE_LABELS[1:]), "KIND")
+    said = {"NODE": "those of nodes", "KIND": f"those of nodes but `{NODE_LABELS[0]}`"}
+    labels = ", ".join(said.get(label, f"`{label}`") for label in written.split())
     return f"| `{metric.name}` | {metric.kind.value} | {labels} | {metric.help} |"

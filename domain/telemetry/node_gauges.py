@@ -94,33 +94,31 @@ class NodeState:
         node = self.view.node
         if node is None:
             return
-        where = self._where(node.name, node.labels)
+        where = {"node_name": node.name, **self.where}
         daemons = [pod for pod in self.pods if pod.daemon]
-        overhead = Resources(node.capacity).minus(node.allocatable)
         for metric, amounts in (
             (state_metrics.NODES_ALLOCATABLE, node.allocatable),
             (state_metrics.NODES_POD_REQUESTS, self.requests),
             (state_metrics.NODES_POD_LIMITS, total(pod.spec.limits for pod in self.pods)),
             (state_metrics.NODES_DAEMON_REQUESTS, total(pod.spec.requests for pod in daemons)),
             (state_metrics.NODES_DAEMON_LIMITS, total(pod.spec.limits for pod in daemons)),
-            (state_metrics.NODES_OVERHEAD, Resources({k: n for k, n in overhead.items() if n})),
         ):
             yield from of_resources(metric, amounts, where)
         yield Series(state_metrics.NODES_LIFETIME, Since(node.created_at), where)
 
-    def _where(self, name: str, of_node: Mapping[str, str]) -> dict[str, str]:
-        pool = of_node.get(labels.PROVISIONER, "")
+    @cached_property
+    def where(self) -> Mapping[str, str]:
+        """The labels of the node's series, less its name; none while there is no node."""
+        node = self.view.node
+        if node is None:
+            return {}
         written = {
-            label: of_node.get(key) or of_node.get(key.replace(labels.AWS, _KWOK), "")
+            label: node.labels.get(key) or node.labels.get(key.replace(labels.AWS, _KWOK), "")
             for label, key in _LABELS.items()
         }
         managed = "true" if self.view.claim is not None else "false"
-        written["nodepool"] = written["nodepool"] or pool
-        return {
-            "node_name": name,
-            **{key: value for key, value in written.items() if value},
-            "managed": managed,
-        }
+        written["nodepool"] = written["nodepool"] or node.labels.get(labels.PROVISIONER, "")
+        return {**{key: value for key, value in written.items() if value}, "managed": managed}
 
 
 def cluster_series(nodes: tuple[NodeState, ...]) -> Iterator[Series]:
@@ -132,10 +130,23 @@ def cluster_series(nodes: tuple[NodeState, ...]) -> Iterator[Series]:
         if amount:
             share = 100 * requests.get(resource, 0) / amount
             yield Series(state_metrics.CLUSTER_UTILIZATION, share, {"resource_type": written(resource)})
+    yield from _overhead(joined)
     yield from summed_series(of for one in nodes for of in one.conditioned)
     eligible = Counter(why for one in nodes for why in _eligible(one))
     for reason in ("empty", "drifted"):
         yield Series(state_metrics.DISRUPTION_ELIGIBLE_NODES, eligible[reason], {"reason": reason})
+
+
+def _overhead(joined: Iterable[NodeState]) -> Iterator[Series]:
+    """Yield what kubelet and system keep of nodes, summed over those with the same labels."""
+    kept: dict[tuple[tuple[str, str], ...], Counter[str]] = {}
+    for one in joined:
+        if (node := one.view.node) is not None:
+            sums = kept.setdefault(tuple(one.where.items()), Counter())
+            sums.update(Resources(node.capacity).minus(node.allocatable))
+    for where, sums in kept.items():
+        amounts = {resource: amount for resource, amount in sums.items() if amount}
+        yield from of_resources(state_metrics.NODES_OVERHEAD, amounts, dict(where))
 
 
 def no_candidates() -> tuple[Series, ...]:

@@ -44,8 +44,8 @@ NODES_DAEMON_LIMITS: Final = shown(
 )
 NODES_OVERHEAD: Final = shown(
     "karpenter_nodes_system_overhead",
-    "What kubelet and system keep of a node: its capacity less what is allocatable.",
-    *(*NODE_LABELS, "resource_type"),
+    "What kubelet and system keep of nodes: capacity less what is allocatable, summed over alike nodes.",
+    *(*NODE_LABELS[1:], "resource_type"),
 )
 NODES_LIFETIME: Final = shown("karpenter_nodes_current_lifetime_seconds", "How old a node is.", *NODE_LABELS)
 CLUSTER_UTILIZATION: Final = shown(

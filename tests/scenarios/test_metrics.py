@@ -10,6 +10,7 @@ import pytest
 from tests.scenarios.manifests import KEPT, deployment, node_class, node_pool, text
 from treenail.actors.system import SystemSettings
 from treenail.adapters.embed import Conditions, Rehearsal
+from treenail.domain.model.labels import INSTANCE_TYPE, ZONE
 from treenail.domain.model.nodes import Condition, Status
 from treenail.domain.telemetry import metrics, state_metrics
 from treenail.domain.telemetry.condition_gauges import Conditioned, changed
@@ -100,12 +101,25 @@ def test_a_node_shows_what_it_has_and_what_its_pods_ask_for(running: Scene) -> N
     memory = {**cpu, "resource_type": "memory"}
     limited = [running.sum(of, **memory) for of in (LIMITS_OF_ALL, LIMITS_OF_DAEMONS)]
     assert limited[0] >= limited[1] >= 0
-    overhead = node.capacity["memory"] - node.allocatable["memory"]
-    assert running.show(state_metrics.NODES_OVERHEAD, **memory) == [overhead]
     age = (running.world.now() - node.created_at).total_seconds()
     assert running.show(state_metrics.NODES_LIFETIME, node_name=node.name) == [pytest.approx(age, abs=2)]
     share = 100 * asked * 1000 / node.allocatable["cpu"]
     assert running.show(state_metrics.CLUSTER_UTILIZATION, resource_type="cpu") == [pytest.approx(share)]
+
+
+def test_what_system_and_kubelet_keep_is_summed_over_alike_nodes() -> None:
+    pool = node_pool(families=("m5",))
+    size = {"key": INSTANCE_TYPE, "operator": "In", "values": ["m5.large"]}
+    pool["spec"]["template"]["spec"]["requirements"].append(size)
+    with Scene(seed=1) as scene:
+        scene.apply(text(node_class(), pool, deployment(replicas=12, cpu="1")))
+        scene.run_until(lambda: scene.running() == 12)
+        scene.run("1m")
+        nodes = scene.nodes()
+        kept = scene.show(state_metrics.NODES_OVERHEAD, resource_type="memory")
+
+    assert len(kept) == len({node.labels[ZONE] for node in nodes}) < len(nodes)
+    assert sum(kept) == sum(node.capacity["memory"] - node.allocatable["memory"] for node in nodes)
 
 
 def test_series_of_a_node_go_with_it(running: Scene) -> None:

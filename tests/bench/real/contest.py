@@ -134,7 +134,7 @@ def run(contestant: Contestant, shape: Shape, writes: int | None = None) -> Run:
 def _make_nodes(parts: ControlPlane, shape: Shape) -> None:
     """Have all nodes that the workloads need, with no pods on them."""
     for what in shape.objects():
-        _made(parts, shape.path, what)
+        made(parts, shape.path, what)
     until(lambda: shape.ready(parts) == shape.pods, "the nodes do not come", patience=PATIENCE)
     for what in shape.objects():
         parts.request("DELETE", f"{shape.path}/{what['metadata']['name']}?propagationPolicy=Background")
@@ -146,10 +146,10 @@ def install(parts: ControlPlane, contestant: Contestant) -> None:
     """Apply a controller's CRDs, a node class and a pool."""
     for file in sorted(contestant.crds.glob("*.yaml")):
         for crd in yaml.safe_load_all(file.read_text()):
-            _made(parts, CRDS, crd)
+            made(parts, CRDS, crd)
     for path, what in ((CLASSES, CLASS), (POOL_PATH.rpartition("/")[0], POOL)):
         until(lambda path=path: parts.request("GET", path)[0] == 200, "the CRDs are not served")  # type: ignore[misc]
-        _made(parts, path, what)
+        made(parts, path, what)
 
 
 @contextmanager
@@ -182,7 +182,7 @@ def _measure(name: str, parts: ControlPlane, processes: Processes, shape: Shape,
     begun = time.monotonic()
     for number, what in enumerate(shape.objects()):
         time.sleep(shape.pause if number else 0.0)
-        _made(parts, shape.path, what)
+        made(parts, shape.path, what)
     while True:
         most = max(most, usage(pid).resident_bytes)
         there = len(parts.request("GET", NODES)[1]["items"])
@@ -240,7 +240,8 @@ def _container() -> dict[str, Any]:
     return {"name": "app", "image": "pause", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}
 
 
-def _made(parts: ControlPlane, path: str, what: object) -> None:
+def made(parts: ControlPlane, path: str, what: object) -> None:
+    """Make an object; ValueError where the API server refuses it."""
     status, answer = parts.request("POST", path, what)
     if status != 201:
         raise ValueError(f"POST {path} was answered {status}: {answer}")
