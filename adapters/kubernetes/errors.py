@@ -35,6 +35,10 @@ class ForbiddenError(UnavailableError):
     """A missing permission, which the cluster's operator must give. Until then it counts as no answer."""
 
 
+class UnauthorizedError(UnavailableError):
+    """Credentials that the server does not take (any more). Until they are renewed it counts as no answer."""
+
+
 class ThrottledError(TooManyRequestsError):
     """Too many requests. `retry_after` is how long to wait, in seconds, as far as the server says.
 
@@ -106,6 +110,8 @@ def error_of(
     if retry_after is None and status.details is not None and status.details.retry_after_seconds > 0:
         retry_after = status.details.retry_after_seconds
     match number:
+        case 401:
+            return UnauthorizedError(text)
         case 403:
             return ForbiddenError(text)
         case 404:

@@ -85,12 +85,17 @@ class Conversion:
         """Do the same as `run`, again a few times where the API server cannot answer for a while.
 
         Raises:
-            PortError: it could not the last time.
+            PortError: it could not the last time, or does not let us: neither a missing permission nor
+                credentials that it does not take come by themselves.
         """
+        from treenail.adapters.kubernetes.errors import ForbiddenError, UnauthorizedError  # noqa: PLC0415
+
         retries = Retries(_BACKOFF, random.uniform)
         for _ in range(_TRIES - 1):
             try:
                 return self.run()
+            except (ForbiddenError, UnauthorizedError):
+                raise
             except (ConflictError, UnavailableError) as error:
                 sys.stderr.write(f"treenail: tried again: {error}\n")
                 self._wait(retries.failed())

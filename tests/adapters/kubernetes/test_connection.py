@@ -11,7 +11,7 @@ from kubernetes.client import Configuration
 from tests.adapters.kubernetes.rig import a_connection
 from tests.adapters.kubernetes.scripted import DROP, HANG, Reply, ScriptedServer, status
 from treenail.adapters.kubernetes.connection import Connection, NotConnectedError
-from treenail.adapters.kubernetes.errors import ExpiredError, ForbiddenError
+from treenail.adapters.kubernetes.errors import ExpiredError, ForbiddenError, UnauthorizedError
 from treenail.domain.model.errors import (
     AlreadyExistsError,
     ConflictError,
@@ -82,7 +82,7 @@ def test_each_answer_tells_what_time_it_is_there(server: ScriptedServer) -> None
     ("code", "reason", "error"),
     [
         (400, "BadRequest", InvalidError),
-        (401, "Unauthorized", UnavailableError),
+        (401, "Unauthorized", UnauthorizedError),
         (403, "Forbidden", UnavailableError),
         (404, "NotFound", NotFoundError),
         (405, "MethodNotAllowed", InvalidError),

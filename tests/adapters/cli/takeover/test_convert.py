@@ -8,8 +8,9 @@ import pytest
 from tests.adapters.controller.webhook.scripted import Server, definition_path
 from treenail.adapters.cli.takeover.convert import Conversion
 from treenail.adapters.kubernetes.definitions import CONVERTED
+from treenail.adapters.kubernetes.errors import ForbiddenError, UnauthorizedError
 from treenail.adapters.kubernetes.resources import NODE_CLAIM, NODE_POOL
-from treenail.domain.model.errors import ConflictError, InvalidError, UnavailableError
+from treenail.domain.model.errors import ConflictError, InvalidError, PortError, UnavailableError
 
 
 @pytest.fixture
@@ -225,6 +226,21 @@ def test_what_cannot_be_answered_for_a_while_is_tried_again(
     server.refusals[NODE_POOL.path()] = [reinitializing] * 5
     with pytest.raises(UnavailableError):
         Conversion(server, "v1", dry_run=False, wait=wait).run_until_answered()
+
+
+@pytest.mark.parametrize("refusal", [ForbiddenError("no right to list"), UnauthorizedError("token expired")])
+def test_who_may_not_do_it_is_told_so_at_once(server: Server, refusal: PortError) -> None:
+    server.refusals[NODE_POOL.path()] = [refusal]
+    pauses: list[float] = []
+
+    def wait(seconds: float) -> bool:
+        pauses.append(seconds)
+        return False
+
+    with pytest.raises(type(refusal)):
+        Conversion(server, "v1", dry_run=False, wait=wait).run_until_answered()
+
+    assert [one for one in pauses if one == 1.0] == []
 
 
 def test_nothing_is_noted_where_nobody_answers(server: Server) -> None:
