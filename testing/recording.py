@@ -32,9 +32,10 @@ _PLAIN: Final[dict[str, Any]] = {
     "zonal_shifts": bool,
     "settings": dict[str, str],
     "start": datetime | None,
+    "untainted_after": float | None,
 }
 # Those that recordings of older versions do not name.
-_NEWER: Final = ("settings", "start")
+_NEWER: Final = ("settings", "start", "untainted_after")
 _FAULTS: Final[dict[str, type]] = {kind.__name__: kind for kind in (ClusterFaults, EC2Faults)}
 # The one input that is given a class: that of a message.
 _TAKES_CLASS: Final = "crash_at"

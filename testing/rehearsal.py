@@ -108,7 +108,8 @@ class Rehearsal(EmbeddedRehearsal):
     def untaint(self, key: str, node: str | None = None) -> tuple[str, ...]:
         """Remove the taints with this key from a node, or from all that have it; return the nodes' names.
 
-        That is what an agent does that a startup taint waits for. Nobody else does it in a rehearsal.
+        That is what an agent does that a startup taint waits for. Nobody else does it, unless
+        `Conditions(untainted_after=)` says so.
 
         Raises:
             ValueError: there is no such node, or it has no such taint; the nearest is named.
@@ -119,7 +120,7 @@ class Rehearsal(EmbeddedRehearsal):
         one_of("untaint: taint", key, {taint.key for one in nodes.values() for taint in one.taints})
         tainted = tuple(name for name, one in nodes.items() if any(t.key == key for t in one.taints))
         for name in tainted:
-            self.timeline.add("TaintRemoved", {"node": name, "key": key})
+            self._untainted(name, key)
             self.cluster.take_taint(name, key)
         return tainted
 

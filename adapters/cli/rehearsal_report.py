@@ -229,6 +229,9 @@ def _figures(summary: RehearsalSummary) -> Iterator[tuple[str, str]]:
     if summary.median_wait is not None and summary.p99_wait is not None:
         yield "pods waited", f"{summary.median_wait:.1f} s (median), {summary.p99_wait:.1f} s (99 %)"
     yield "evictions", f"{summary.evictions:,}"
+    if summary.untainted:
+        told = ", ".join(f"{key} of {counted(nodes, 'node')}" for key, nodes in summary.untainted)
+        yield "startup", f"taints were taken off, as by the agents they wait for: {told}"
 
 
 def _write_told(console: Console, heading: str, lines: list[str]) -> None:

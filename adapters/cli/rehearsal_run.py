@@ -33,6 +33,8 @@ from treenail.domain.packing.problem import NODE_OVERHEAD_COST
 LONGEST_HOURS: Final = 24 * 31
 # Virtual seconds from one look at how far it has come to the next.
 _LOOK_EVERY: Final = 10.0
+# What startup taints wait for, mostly agents of DaemonSets, is there so many seconds after its node.
+_UNTAINTED_AFTER: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +142,7 @@ def _conditions(run: RehearsalRun, told: Settings, decoded: Decoded, home: Home)
         zones=home.zones,
         account=home.account,
         start=last_seen(decoded),
+        untainted_after=_UNTAINTED_AFTER,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,6 +44,8 @@ class Conditions:
     default its first three), and with what an `account` has: a path, or the text of a manifest
     of kind Account. It says the region and the zones, too, unless a `catalogue` is given.
 
+    `untainted_after` is how many seconds after a node is registered and ready its startup taints are taken
+    off, as by the agents that they wait for; with None nobody does.
     `settings` are those of the controller by their variables, {"CONSOLIDATION": "off"}, in place of `system`.
 
     Raises:
@@ -67,6 +70,7 @@ class Conditions:
     zones: tuple[str, ...] | None = None
     account: Account | str | Path | None = None
     start: datetime | None = None
+    untainted_after: float | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -78,6 +82,8 @@ class Conditions:
             check_ref("Conditions: observer", self.observer)
         if self.start is not None and self.start.tzinfo is None:
             raise ValueError(f"Conditions: start: {self.start} has no time zone: say tzinfo=UTC, or another")
+        if self.untainted_after is not None and not 0 <= self.untainted_after < inf:
+            raise ValueError(f"Conditions: untainted_after: {self.untainted_after} is no number of seconds")
         if self.settings and self.system != _BY_DEFAULT:
             raise ValueError("Conditions: give settings or system, not both: they say the same")
         self.resolved()

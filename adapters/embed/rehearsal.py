@@ -28,6 +28,7 @@ from treenail.adapters.embed.observer import Observer
 from treenail.adapters.embed.pod_history import PodHistory
 from treenail.adapters.embed.port_calls import PortCalls
 from treenail.adapters.embed.priced_catalogue import PricedCatalogue
+from treenail.adapters.embed.startup_agents import TAINT_REMOVED, StartupAgents
 from treenail.adapters.embed.teed_telemetry import TeedTelemetry
 from treenail.adapters.embed.timeline import Timeline
 from treenail.adapters.embed.told_account import account_of
@@ -84,6 +85,8 @@ class Rehearsal:
         )
         self.zonal_shifts = FakeZonalShifts(self.world)
         self.machines = NodeMachines(self.cluster, self.ec2)
+        if self.conditions.untainted_after is not None:
+            StartupAgents(self.cluster, self.world, self.conditions.untainted_after, self._untainted)
         self.machine_clock = MachineClock(self.world)
         self._luck = self._fork()
         self.messages = Messages()
@@ -95,6 +98,9 @@ class Rehearsal:
 
     def _fork(self) -> random.Random:
         return random.Random(self.world.dice.getrandbits(64))  # noqa: S311
+
+    def _untainted(self, node: str, key: str) -> None:
+        self.timeline.add(TAINT_REMOVED, {"node": node, "key": key})
 
     def __enter__(self) -> Self:
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -10,6 +11,8 @@ from treenail.adapters.embed.history import NodeRecord
 from treenail.adapters.embed.pod_history import Availability, WorkloadName
 from treenail.adapters.embed.rehearsal import Rehearsal
 from treenail.adapters.embed.short_pools import ShortPool, short_pools
+from treenail.adapters.embed.startup_agents import TAINT_REMOVED
+from treenail.adapters.embed.timeline import TimelineEntry
 from treenail.adapters.embed.waiting import (
     BlockedDrain,
     WaitingGroup,
@@ -50,7 +53,7 @@ class RehearsalSummary:
     """A rehearsal in few numbers. Times are seconds, money is in $, and `rate` in $ per hour at the end.
 
     `median_wait` and `p99_wait` are of all pods, None where there was none; one that waits still counts with
-    what it has waited.
+    what it has waited. `untainted` are the keys of startup taints that were taken off, and of how many nodes.
     """
 
     seconds: float
@@ -69,6 +72,7 @@ class RehearsalSummary:
     blocked: tuple[BlockedDrain, ...]
     held_back: tuple[HeldBack, ...]
     short_pools: tuple[ShortPool, ...]
+    untainted: tuple[tuple[str, int], ...]
 
     @property
     def monthly(self) -> float:
@@ -103,6 +107,7 @@ def summarize(rehearsal: Rehearsal) -> RehearsalSummary:
         blocked=tuple(blocked_drains(rehearsal.cluster, rehearsal.timeline)),
         held_back=rehearsal.cluster.held_back(),
         short_pools=tuple(short_pools(rehearsal)),
+        untainted=tuple(sorted(_untainted(rehearsal.timeline.entries).items())),
     )
 
 
@@ -141,7 +146,12 @@ def as_json(summary: RehearsalSummary) -> dict[str, object]:
             {"nodePool": s.name, "nodes": s.nodes, "wanted": s.wanted, "reason": s.why}
             for s in summary.short_pools
         ],
+        "startupTaintsRemoved": dict(summary.untainted),
     }
+
+
+def _untainted(entries: Iterable[TimelineEntry]) -> Counter[str]:
+    return Counter(str(one.fields["key"]) for one in entries if one.event == TAINT_REMOVED)
 
 
 def most_at_once(nodes: Iterable[NodeRecord]) -> int:

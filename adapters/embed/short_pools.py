@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from treenail.adapters.embed.rehearsal import Rehearsal
+from treenail.adapters.embed.timeline import TimelineEntry
 from treenail.domain.disruption.pool_sizes import size_of
 from treenail.domain.model import labels
 from treenail.domain.model.node_pools import NodePool
-
-_FAILED = "ClaimFailed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +31,22 @@ class ShortPool:
 def short_pools(rehearsal: Rehearsal) -> Iterator[ShortPool]:
     """Yield the pools that lack nodes, by name."""
     there = Counter(node.labels.get(labels.NODEPOOL) for node in rehearsal.cluster.nodes())
-    # A claim is named after its pool, its decision and its number there.
-    failed = {
-        str(entry.fields["nodeClaim"]).rsplit("-", 2)[0]: str(entry.fields["why"])
-        for entry in rehearsal.timeline.entries
-        if entry.event == _FAILED
-    }
+    failed = _failures(rehearsal.timeline.entries)
     static = rehearsal.system.model.objects.static_capacity
     for pool in sorted(rehearsal.cluster.objects(NodePool), key=lambda pool: pool.name):
         size = size_of(pool, static_capacity=static)
         if size is not None and there[pool.name] < size:
             yield ShortPool(pool.name, there[pool.name], size, failed.get(pool.name, ""))
+
+
+def _failures(entries: Iterable[TimelineEntry]) -> dict[str, str]:
+    """Return by pool why the last claim failed. Such claims are gone: the pool is known from their plan."""
+    pools: dict[object, str] = {}
+    failed: dict[str, str] = {}
+    for entry in entries:
+        match entry.event, entry.fields:
+            case "PlanCommitted", {"nodeClaims": list(planned)}:
+                pools.update({claim["name"]: claim["nodePool"] for claim in planned})
+            case "ClaimFailed", {"nodeClaim": claim, "why": why} if claim in pools:
+                failed[pools[claim]] = str(why)
+    return failed

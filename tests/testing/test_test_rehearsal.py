@@ -203,6 +203,19 @@ def test_a_node_comes_into_use_when_its_startup_taint_is_taken_off() -> None:
             assert runs(other)
 
 
+def test_startup_taints_are_taken_off_after_a_while_where_conditions_say_so(tmp_path: Path) -> None:
+    startup = [{"key": "example.com/agent", "effect": "NoSchedule"}]
+    waiting = changed(node_pool(), "spec.template.spec.startupTaints", startup)
+    with Rehearsal(seed=1, conditions=Conditions(untainted_after=20)) as rehearsal:
+        rehearsal.apply(text(node_class(), waiting, deployment("web", 3)))
+        rehearsal.run_until(lambda: runs(rehearsal), within="5m")
+        record(rehearsal, tmp_path / "kept.json")
+    replay(tmp_path / "kept.json").check()
+
+    with pytest.raises(ValueError, match="untainted_after: -1 is no number of seconds"):
+        Conditions(untainted_after=-1)
+
+
 def test_an_account_in_text_or_a_file_says_what_is_reserved_and_where_one_buys(tmp_path: Path) -> None:
     account = """
 apiVersion: treenail.sh/v1alpha1

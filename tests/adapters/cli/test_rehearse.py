@@ -263,6 +263,35 @@ def test_a_pool_of_a_fixed_size_that_lacks_nodes_is_in_the_summary_with_the_reas
     assert "- default: 0 of 2 nodes: nothing suitable is on offer any more" in ran.out
 
 
+def test_a_failure_is_told_of_the_pool_that_planned_the_claim(tmp_path: Path) -> None:
+    static = node_pool("web", families=("zz",))
+    static["spec"]["replicas"] = 1
+    other = node_pool("web-eu-1", families=("m5",))
+    file = tmp_path / "pools.yaml"
+    file.write_text(text(node_class(), static, other, deployment(replicas=1)))
+    arguments = ("rehearse", "-f", str(file), "--for", "2m", "--setting", "FEATURE_GATES=StaticCapacity=true")
+
+    [short] = report(*arguments, "--at", "0s", "ice=*/*")["summary"]["shortPools"]
+
+    assert (short["nodePool"], short["reason"]) == ("web", "nothing suitable is on offer any more")
+
+
+def test_startup_taints_are_taken_off_and_the_summary_says_so(tmp_path: Path) -> None:
+    startup = [{"key": "example.com/agent", "effect": "NoSchedule"}]
+    pool = changed(node_pool(), "spec.template.spec.startupTaints", startup)
+    file = tmp_path / "agents.yaml"
+    file.write_text(text(node_class(), pool, deployment(replicas=3)))
+
+    found = report("rehearse", "-f", str(file), "--for", "5m")
+
+    at = {entry["event"]: entry["at"] for entry in found["timeline"]}
+    assert at["NodeRegistered"] + 5 < at["TaintRemoved"] < at["NodeInitialized"]
+    assert found["summary"]["running"] == 3
+    assert found["summary"]["startupTaintsRemoved"] == {"example.com/agent": 1}
+    told = "startup      taints were taken off, as by the agents they wait for: example.com/agent of 1 node"
+    assert told in treenail("rehearse", "-f", str(file), "--for", "5m", "--quiet").out
+
+
 def test_a_pool_that_has_its_nodes_lacks_none(tmp_path: Path) -> None:
     pool = node_pool()
     pool["spec"]["replicas"] = 2
