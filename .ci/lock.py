@@ -63,9 +63,11 @@ def lock_files() -> dict[Path, str]:
     """Return what each lock file should hold, less hashes. The development set goes on top."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    runtime = closure([*project["dependencies"], *extras["controller"]])
+    # `treenail[cli]` in another extra asks for what is locked anyway.
+    asked = {extra: [text for text in extras[extra] if not text.startswith("treenail[")] for extra in extras}
+    runtime = closure([*project["dependencies"], *asked["cli"], *asked["controller"]])
     everything = closure(
-        [*project["dependencies"], *(text for extra in sorted(extras) for text in extras[extra])]
+        [*project["dependencies"], *(text for extra in sorted(asked) for text in asked[extra])]
     )
     development = {name: version for name, version in everything.items() if name not in runtime}
     return {

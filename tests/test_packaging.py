@@ -94,12 +94,12 @@ print(resources.__file__)
     assert done.stdout.startswith(str(tmp_path)), done.stderr
 
 
-def extra_only() -> set[str]:
-    """Return the top-level modules of what only the extra `controller` brings."""
+def brought_by(extra: str) -> set[str]:
+    """Return the top-level modules of what only this extra brings."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = {Requirement(text).name for text in project["optional-dependencies"]["controller"]}
+    wanted = {Requirement(text).name for text in project["optional-dependencies"][extra]} - {"treenail"}
     found = packages_distributions()
-    return {module for module, brought_by in found.items() if wanted & {name.lower() for name in brought_by}}
+    return {module for module, brought in found.items() if wanted & {name.lower() for name in brought}}
 
 
 WITHOUT_EXTRA = """
@@ -111,9 +111,23 @@ class Missing:
 sys.meta_path.insert(0, Missing())
 sys.path[:0] = [{path!r}]
 sys.argv = ["treenail", *{words!r}]
+"""
+COMMAND = """
 from treenail.adapters.cli.main import main
 main()
 """
+A_TEST = """
+from treenail.testing import Rehearsal
+with Rehearsal() as cluster:
+    cluster.apply_file("examples/001-inflate.yaml")
+    cluster.run("3m")
+    print(len(cluster.nodes()))
+"""
+
+
+def without(missing: set[str], *words: str, run: str = COMMAND) -> subprocess.CompletedProcess[str]:
+    code = WITHOUT_EXTRA.format(missing=missing, path=str(ROOT / ".dev"), words=words)
+    return in_python(code + run, at=ROOT)
 
 
 @pytest.mark.parametrize(
@@ -127,19 +141,35 @@ main()
     ids=" ".join,
 )
 def test_what_reaches_no_cluster_needs_no_extra(words: list[str]) -> None:
-    missing = extra_only()
+    missing = brought_by("controller")
     assert {"boto3", "kubernetes", "opentelemetry", "cryptography"} <= missing
 
-    done = in_python(WITHOUT_EXTRA.format(missing=missing, path=str(ROOT / ".dev"), words=words), at=ROOT)
+    done = without(missing, *words)
 
     assert done.returncode == 0, done.stderr
 
 
-def test_a_command_that_lacks_the_extra_says_how_to_get_it() -> None:
-    words = ["controller", "--cluster-name", "demo"]
-    code = WITHOUT_EXTRA.format(missing={"kubernetes", "urllib3"}, path=str(ROOT / ".dev"), words=words)
+def test_a_test_of_ones_own_needs_no_extra() -> None:
+    missing = brought_by("controller") | brought_by("cli")
+    assert {"typer", "rich"} <= missing
 
-    done = in_python(code, at=ROOT)
+    done = without(missing, run=A_TEST)
+
+    assert (done.stdout, done.stderr) == ("1\n", "")
+
+
+@pytest.mark.parametrize("words", [(), ("--version",), ("rehearse",), ("controller",), ("rehears",)])
+def test_a_command_without_what_draws_it_says_how_to_get_it(words: tuple[str, ...]) -> None:
+    done = without(brought_by("cli"), *words)
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "treenail: this command needs typer, which is not installed: pip install 'treenail[cli]'\n"
+    )
+
+
+def test_a_command_that_lacks_the_extra_says_how_to_get_it() -> None:
+    done = without({"kubernetes", "urllib3"}, "controller", "--cluster-name", "demo")
 
     assert done.returncode == 2
     assert done.stderr.endswith("which is not installed: pip install 'treenail[controller]'\n"), done.stderr

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from tests.adapters.cli.command import treenail
-from treenail.adapters.cli.main import COMMANDS, app_of, commands_for
+from treenail.adapters.cli.application import COMMANDS, app_of, commands_for
 
 # What brings the whole system, or a third of a second of imports.
 HEAVY = ("treenail.actors", "treenail.adapters.embed", "treenail.adapters.fake", "kubernetes", "boto3")
@@ -15,7 +15,7 @@ HEAVY = ("treenail.actors", "treenail.adapters.embed", "treenail.adapters.fake",
 def imported_by(*arguments: str) -> set[str]:
     """Return the packages of HEAVY that a command imports, in a process of its own."""
     code = (
-        "import sys; from treenail.adapters.cli.main import app_of, commands_for; "
+        "import sys; from treenail.adapters.cli.application import app_of, commands_for; "
         f"app_of(commands_for({arguments!r})); print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603

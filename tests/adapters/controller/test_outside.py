@@ -49,7 +49,7 @@ def test_a_replica_that_waits_has_no_code_of_actors_pages_and_certificates() -> 
 
 def test_other_commands_do_not_pay_for_the_controller() -> None:
     code = (
-        "import sys; from treenail.adapters.cli.main import COMMANDS, app_of; app_of(COMMANDS); "
+        "import sys; from treenail.adapters.cli.application import COMMANDS, app_of; app_of(COMMANDS); "
         "print([n for n in ('boto3', 'kubernetes', 'opentelemetry') if n in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
