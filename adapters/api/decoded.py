@@ -20,7 +20,7 @@ from treenail.adapters.api.workloads import (
 )
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.model.capacity_buffers import CapacityBuffer
-from treenail.domain.model.devices import DeviceClass, ResourceClaimTemplate, ResourceSlice
+from treenail.domain.model.devices import DeviceClass, DeviceTaintRule, ResourceClaimTemplate, ResourceSlice
 from treenail.domain.model.limit_ranges import LimitRange
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
@@ -59,6 +59,7 @@ class Decoded:
     resource_claims: tuple[ResourceClaim, ...] = ()
     device_classes: tuple[DeviceClass, ...] = ()
     resource_claim_templates: tuple[ResourceClaimTemplate, ...] = ()
+    device_taint_rules: tuple[DeviceTaintRule, ...] = ()
     resource_slices: tuple[ResourceSlice, ...] = ()
     node_classes: tuple[NodeClass, ...] = ()
     node_overlays: tuple[NodeOverlay, ...] = ()
@@ -110,6 +111,7 @@ _FIELDS: Final[Mapping[type[ApiObject], str]] = {
     CSINode: "csi_nodes",
     DeviceClass: "device_classes",
     ResourceClaimTemplate: "resource_claim_templates",
+    DeviceTaintRule: "device_taint_rules",
     ResourceSlice: "resource_slices",
     ResourceClaim: "resource_claims",
     NodeClass: "node_classes",

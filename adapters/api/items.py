@@ -110,6 +110,8 @@ class Items:
                 return header.uid
             case Kind.NODE_CLASS:
                 return f"{self._api.name}/{header.name}"
+            case Kind.DEVICE_TAINT_RULE:
+                return f"{self._api.api_version}/{header.name}"
             case kind if kind in _NAMESPACED:
                 return f"{header.namespace}/{header.name}"
             case _:

@@ -30,6 +30,7 @@ from treenail.adapters.api.core.apps import (
 )
 from treenail.adapters.api.core.batch import CronJobModel, JobModel, cron_job, job
 from treenail.adapters.api.core.config_maps import ConfigMapModel, config_map
+from treenail.adapters.api.core.device_taint_rules import DeviceTaintRuleModel, device_taint_rule
 from treenail.adapters.api.core.devices import (
     DeviceClassModel,
     ResourceClaimTemplateModel,
@@ -99,6 +100,7 @@ from treenail.adapters.api.snapshot.account_model import (
     cluster_snapshot,
     cluster_snapshot_end,
 )
+from treenail.domain.model.devices import TAINT_RULE_VERSIONS
 
 M = TypeVar("M", bound=models.Model)
 
@@ -156,6 +158,10 @@ _ALL: Final[tuple[ApiKind[Any], ...]] = (
     ApiKind("resource.k8s.io/v1", "ResourceClaim", ResourceClaimModel, resource_claim, namespaced=True),
     ApiKind("resource.k8s.io/v1", "DeviceClass", DeviceClassModel, device_class),
     ApiKind("resource.k8s.io/v1", "ResourceSlice", ResourceSliceModel, resource_slice),
+    *(
+        ApiKind(version, "DeviceTaintRule", DeviceTaintRuleModel, device_taint_rule(version))
+        for version in TAINT_RULE_VERSIONS
+    ),
     ApiKind(
         "resource.k8s.io/v1",
         "ResourceClaimTemplate",

@@ -13,7 +13,7 @@ from treenail.adapters.api.account import Account, ClusterSnapshot
 from treenail.domain.cluster import workloads
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.model.capacity_buffers import CapacityBuffer
-from treenail.domain.model.devices import DeviceClass, ResourceClaimTemplate, ResourceSlice
+from treenail.domain.model.devices import DeviceClass, DeviceTaintRule, ResourceClaimTemplate, ResourceSlice
 from treenail.domain.model.limit_ranges import LimitRange
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
@@ -188,5 +188,5 @@ ApiObject: TypeAlias = (
     " | PodDisruptionBudget | PriorityClass | Namespace | LimitRange | ResourceQuota"
     " | PersistentVolume | PersistentVolumeClaim | StorageClass | CSINode | ConfigMap | workloads.Workload"
     " | CapacityBuffer | StoredPodTemplate | ResourceClaim"
-    " | DeviceClass | ResourceClaimTemplate | ResourceSlice | Account | ClusterSnapshot"
+    " | DeviceClass | ResourceClaimTemplate | ResourceSlice | DeviceTaintRule | Account | ClusterSnapshot"
 )

@@ -14,6 +14,7 @@ from treenail.adapters.api.snapshot.user_data import carry_over, has_user_data, 
 from treenail.adapters.cli.kubeconfig import connect
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.takeover.estate import OURS
+from treenail.domain.model.devices import TAINT_RULE_VERSIONS
 from treenail.domain.model.errors import PortError
 
 if TYPE_CHECKING:  # the library for it takes a third of a second to import
@@ -46,6 +47,7 @@ KINDS: Final[tuple[_Kind, ...]] = (
     (("resource.k8s.io/v1",), "DeviceClass", "deviceclasses", False),
     (("resource.k8s.io/v1",), "ResourceClaimTemplate", "resourceclaimtemplates", True),
     (("resource.k8s.io/v1",), "ResourceSlice", "resourceslices", False),
+    (TAINT_RULE_VERSIONS, "DeviceTaintRule", "devicetaintrules", False),
     (("resource.k8s.io/v1",), "ResourceClaim", "resourceclaims", True),
 )
 

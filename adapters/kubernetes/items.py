@@ -35,6 +35,7 @@ KINDS: Final[Mapping[Resource, Kind]] = {
     known.DEVICE_CLASS: Kind.DEVICE_CLASS,
     known.RESOURCE_CLAIM_TEMPLATE: Kind.RESOURCE_CLAIM_TEMPLATE,
     known.RESOURCE_SLICE: Kind.RESOURCE_SLICE,
+    **dict.fromkeys(known.DEVICE_TAINT_RULES, Kind.DEVICE_TAINT_RULE),
     known.NODE_POOL: Kind.NODE_POOL,
     known.PROVISIONER: Kind.NODE_POOL,
     known.NODE_CLAIM: Kind.NODE_CLAIM,

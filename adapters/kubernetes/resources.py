@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
+from treenail.domain.model.devices import TAINT_RULE_VERSIONS
+
 
 @dataclass(frozen=True, slots=True)
 class Resource:
@@ -75,6 +77,9 @@ RESOURCE_CLAIM_TEMPLATE: Final = Resource(
 )
 DEVICE_CLASS: Final = Resource("DeviceClass", "resource.k8s.io/v1", "deviceclasses")
 RESOURCE_SLICE: Final = Resource("ResourceSlice", "resource.k8s.io/v1", "resourceslices")
+DEVICE_TAINT_RULES: Final[tuple[Resource, ...]] = tuple(
+    Resource("DeviceTaintRule", version, "devicetaintrules") for version in TAINT_RULE_VERSIONS
+)
 
 # What makes pods, watched for how many it wants. Where we may not see it, nodes are made for pods alone.
 WORKLOADS: Final[tuple[Resource, ...]] = (REPLICA_SET, STATEFUL_SET, JOB)
@@ -84,6 +89,7 @@ OF_BUFFERS: Final[tuple[Resource, ...]] = (POD_TEMPLATE, DEPLOYMENT, CAPACITY_BU
 OF_CLAIMS: Final[tuple[Resource, ...]] = (
     DEVICE_CLASS,
     RESOURCE_CLAIM_TEMPLATE,
+    *DEVICE_TAINT_RULES,
     RESOURCE_SLICE,
     RESOURCE_CLAIM,
 )

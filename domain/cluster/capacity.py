@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 
-from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.cluster.cluster_facts import DaemonSet, Kind
 from treenail.domain.cluster.daemon_sizes import DaemonSizes
 from treenail.domain.cluster.device_counts import Counted, DeviceCount, Holder
 from treenail.domain.cluster.existing_nodes import ExistingNodeReader, Occupancy
@@ -149,7 +149,7 @@ class Capacity:
         storage = self._objects.storage
         promises = [promise for promise in self._promises.at_for_pods(name) if promise.spec.resource_claims]
         asking = tuple(self._objects.pods.get(promise.pod, promise.like) for promise in promises)
-        node = self.existing_node(name) if asking and not storage.unclear_claims() else None
+        node = self.existing_node(name) if asking and not storage.unclear_ones(Kind.RESOURCE_CLAIM) else None
         if node is None:
             return ()
         there = storage.devices.devices_of(node.labels.get(labels.NODE_NAME, ""))

@@ -9,7 +9,12 @@ from typing import Final, TypeAlias
 
 from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.capacity_buffers import CapacityBuffer
-from treenail.domain.model.devices import DeviceClass, ResourceClaimTemplate, ResourceSlice
+from treenail.domain.model.devices import (
+    DeviceClass,
+    DeviceTaintRule,
+    ResourceClaimTemplate,
+    ResourceSlice,
+)
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
@@ -49,6 +54,7 @@ class Kind(StrEnum):
     DEVICE_CLASS = "DeviceClass"
     RESOURCE_CLAIM_TEMPLATE = "ResourceClaimTemplate"
     RESOURCE_SLICE = "ResourceSlice"
+    DEVICE_TAINT_RULE = "DeviceTaintRule"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +70,7 @@ class DaemonSet:
     spec: PodSpec
 
 
-DeviceObject: TypeAlias = DeviceClass | ResourceClaimTemplate | ResourceSlice
+DeviceObject: TypeAlias = DeviceClass | ResourceClaimTemplate | ResourceSlice | DeviceTaintRule
 StorageObject: TypeAlias = (
     PersistentVolumeClaim | PersistentVolume | StorageClass | CSINode | ResourceClaim | DeviceObject
 )
@@ -140,7 +146,7 @@ def key_of(thing: ClusterObject) -> str:
             return f"{thing.ref.kind}/{thing.ref.name}"
         case PersistentVolumeClaim() | PodDisruptionBudget() | CapacityBuffer() | StoredPodTemplate():
             return thing.key
-        case ResourceClaim() | ResourceClaimTemplate():
+        case ResourceClaim() | ResourceClaimTemplate() | DeviceTaintRule():
             return thing.key
         case _:
             return thing.name
@@ -171,6 +177,7 @@ _KINDS: Final[Mapping[type, Kind]] = {
     DeviceClass: Kind.DEVICE_CLASS,
     ResourceClaimTemplate: Kind.RESOURCE_CLAIM_TEMPLATE,
     ResourceSlice: Kind.RESOURCE_SLICE,
+    DeviceTaintRule: Kind.DEVICE_TAINT_RULE,
 }
 WORKLOADS: Final = (Kind.REPLICA_SET, Kind.JOB, Kind.STATEFUL_SET)
 # What is told of only where capacity buffers are followed.

@@ -1,11 +1,19 @@
-"""Device classes, claim templates and slices by name, and the devices of each node."""
+"""Device classes, claim templates, slices and taint rules by name, and the devices of each node."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from treenail.domain.cluster.cluster_facts import DeviceObject, Kind
-from treenail.domain.model.devices import Device, DeviceClass, DeviceId, ResourceClaimTemplate, ResourceSlice
+from treenail.domain.model.devices import (
+    Device,
+    DeviceClass,
+    DeviceId,
+    DeviceTaintRule,
+    ResourceClaimTemplate,
+    ResourceSlice,
+)
 
 
 class DeviceBook:
@@ -16,6 +24,7 @@ class DeviceBook:
         self.classes: dict[str, DeviceClass] = {}
         self.templates: dict[str, ResourceClaimTemplate] = {}
         self.slices: dict[str, ResourceSlice] = {}
+        self.rules: dict[str, DeviceTaintRule] = {}
         self._of_node: dict[str, dict[str, ResourceSlice]] = {}
 
     def put(self, thing: DeviceObject) -> tuple[str, ...]:
@@ -31,12 +40,18 @@ class DeviceBook:
                 if thing.node:
                     self._of_node.setdefault(thing.node, {})[thing.name] = thing
                 return tuple(dict.fromkeys(name for name in (*left, thing.node) if name))
+            case DeviceTaintRule():
+                self.rules[thing.key] = thing
+                return tuple(sorted(self._of_node))
         return ()
 
     def remove(self, kind: Kind, key: str) -> tuple[str, ...]:
         """Forget an object; return the nodes whose devices that changes."""
         if kind is Kind.RESOURCE_SLICE:
             return self._drop(key)
+        if kind is Kind.DEVICE_TAINT_RULE:
+            self.rules.pop(key, None)
+            return tuple(sorted(self._of_node))
         if kind is Kind.DEVICE_CLASS:
             self.classes.pop(key, None)
         else:
@@ -54,12 +69,24 @@ class DeviceBook:
         return (before.node,)
 
     def devices_of(self, node: str) -> Mapping[DeviceId, Device]:
-        """Return the devices of a node, those of complete pools, by what names them."""
-        return {
+        """Return the devices of a node, those of complete pools, by what names them.
+
+        Those that a rule taints are as if their driver had.
+        """
+        there = {
             (one.driver, one.pool, device.name): device
             for one in self._complete(node)
             for device in one.devices
         }
+        rules = tuple(self.rules.values())
+        return {
+            name: replace(one, special="has a taint") if any(r.taints(name) for r in rules) else one
+            for name, one in there.items()
+        }
+
+    def rule_for_new(self, driver: str) -> str:
+        """Return the name of a rule that taints devices of a driver still to be published, "" without one."""
+        return min((rule.name for rule in self.rules.values() if rule.taints_new(driver)), default="")
 
     def drivers_of(self, node: str) -> tuple[str, ...]:
         """Return the drivers that have published a complete pool of a node, sorted."""

@@ -57,8 +57,8 @@ class _DeviceKind:
 class _Kinds:
     """Kinds of devices, of which any two lie within each other or apart."""
 
-    def __init__(self, there: Iterable[Traits]) -> None:
-        self._there = (*dict.fromkeys(there), *GPU_TRAITS.values())
+    def __init__(self, there: Iterable[Traits], to_be_bought: Iterable[Traits]) -> None:
+        self._there = (*dict.fromkeys(there), *to_be_bought)
         self._by_selectors: dict[tuple[str, ...], _DeviceKind] = {}
         self.all: list[_DeviceKind] = []
 
@@ -135,10 +135,14 @@ class DeviceCount:
         self._of_node = {
             node.name: book.devices.devices_of(node.labels.get(labels.NODE_NAME, "")) for node in nodes
         }
-        self._kinds = _Kinds(one.traits for there in self._of_node.values() for one in there.values())
+        # Where a rule taints devices that nobody has published yet, none that can be bought is of use.
+        self._tainting = book.devices.rule_for_new(NVIDIA_DRIVER)
+        self._models: Mapping[GpuModel, Traits] = {} if self._tainting else GPU_TRAITS
+        published = (one.traits for there in self._of_node.values() for one in there.values())
+        self._kinds = _Kinds(published, self._models.values())
         self._asked: dict[str, list[tuple[_DeviceKind, int]]] = {}
         # What is not understood of a claim may be that it has some of these devices.
-        self._uncertain = bool(book.unclear_claims())
+        self._uncertain = bool(book.unclear_ones(Kind.RESOURCE_CLAIM))
         # Targets of pods of which it is not known what they ask for: nothing is free there.
         self._closed: set[str] = set()
         self._held: dict[str, Holder] = {}
@@ -171,7 +175,7 @@ class DeviceCount:
             # Only now all kinds are known that lie around one.
             found[uid] = replace(found[uid], devices=tuple(sorted(self._total(requests).items())))
         models = {
-            kind.name: frozenset(model for model, traits in GPU_TRAITS.items() if traits in kind.members)
+            kind.name: frozenset(model for model, traits in self._models.items() if traits in kind.members)
             for kind in self._kinds.all
         }
         return Counted(needs=found, existing_nodes=tuple(map(self._with_free, self._nodes)), models=models)
@@ -209,8 +213,9 @@ class DeviceCount:
         of = self._book.devices.classes.get(request.device_class)
         if of is None or self._book.problem(Kind.DEVICE_CLASS, request.device_class):
             raise UnclearError(f"{at}: {unknown(Kind.DEVICE_CLASS, request.device_class, self._book)}")
-        if Kind.RESOURCE_SLICE in self._book.unreadable:
-            raise UnclearError("which devices there are is not known, as no ResourceSlice can be read")
+        if of.special:
+            raise UnclearError(f"{at}: the DeviceClass {of.name} {of.special}")
+        self._check_known()
         kind = self._kinds.of(request, (*of.selectors, *request.selectors))
         if not kind.members:
             unsure = (
@@ -218,8 +223,21 @@ class DeviceCount:
                 if any(traits.partly for traits in kind.unsure)
                 else ""
             )
-            raise UnclearError(f"{at} suits no device that there is or that can be bought{unsure}")
+            by = (
+                f"; new ones have the taint of the DeviceTaintRule {self._tainting}" if self._tainting else ""
+            )
+            raise UnclearError(f"{at} suits no device that there is or that can be bought{unsure}{by}")
         return kind
+
+    def _check_known(self) -> None:
+        """Raise UnclearError where it is not known which devices there are, or which have taints."""
+        if Kind.RESOURCE_SLICE in self._book.unreadable:
+            raise UnclearError("which devices there are is not known, as no ResourceSlice can be read")
+        if Kind.DEVICE_TAINT_RULE in self._book.unreadable:
+            raise UnclearError("which devices have taints is not known, as no DeviceTaintRule can be read")
+        for key in self._book.unclear_ones(Kind.DEVICE_TAINT_RULE):
+            problem = self._book.problem(Kind.DEVICE_TAINT_RULE, key)
+            raise UnclearError(f"which devices the DeviceTaintRule {key} taints is not known: {problem}")
 
     def _total(self, requests: Iterable[tuple[_DeviceKind, int]]) -> Resources:
         total: dict[str, int] = {}
@@ -250,10 +268,10 @@ class DeviceCount:
                 yield kind.name, count
         drivers = {driver for driver, _, _ in devices}
         awaited = NVIDIA_DRIVER in self._expected.get(node.name, ()) and NVIDIA_DRIVER not in drivers
-        gpus = gpus_by(node.labels) if awaited else None
+        gpus = gpus_by(node.labels) if awaited and self._models else None
         if gpus is not None:
             model, there = gpus
-            traits = GPU_TRAITS[model]
+            traits = self._models[model]
             yield from ((kind.name, there) for kind in self._kinds.all if traits in kind.members)
 
     def _free_of(self, devices: Mapping[DeviceId, Device], kind: _DeviceKind) -> int:

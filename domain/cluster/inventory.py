@@ -101,6 +101,7 @@ class Inventory:
             Kind.DEVICE_CLASS: self.storage.devices.classes,
             Kind.RESOURCE_CLAIM_TEMPLATE: self.storage.devices.templates,
             Kind.RESOURCE_SLICE: self.storage.devices.slices,
+            Kind.DEVICE_TAINT_RULE: self.storage.devices.rules,
         }
 
     # --- changing it

@@ -9,14 +9,14 @@ from typing import Final
 
 from treenail.domain.cluster.cluster_facts import ClusterObject, says_the_same
 from treenail.domain.cluster.promises import Promise
-from treenail.domain.model.devices import DeviceClass, ResourceClaimTemplate, ResourceSlice
+from treenail.domain.model.devices import DeviceClass, DeviceTaintRule, ResourceClaimTemplate, ResourceSlice
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pods import Pod, PodAffinityTerm
 from treenail.domain.model.resource_claims import ResourceClaim
 
 _MOST: Final = 20_000
 # Devices let no node be consolidated: pods that have any do not move.
-_OF_DEVICES: Final = (ResourceClaim, DeviceClass, ResourceClaimTemplate, ResourceSlice)
+_OF_DEVICES: Final = (ResourceClaim, DeviceClass, ResourceClaimTemplate, ResourceSlice, DeviceTaintRule)
 _COUNTED_APART: Final = (Pod, Node, NodeClaim, *_OF_DEVICES)
 
 

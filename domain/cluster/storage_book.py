@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside, StorageObject
 from treenail.domain.cluster.device_book import DeviceBook
-from treenail.domain.model.devices import DeviceClass, ResourceClaimTemplate, ResourceSlice
+from treenail.domain.model.devices import DeviceClass, DeviceTaintRule, ResourceClaimTemplate, ResourceSlice
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.resource_claims import ResourceClaim
 from treenail.domain.model.storage import (
@@ -19,6 +20,12 @@ from treenail.domain.model.storage import (
     default_class,
 )
 
+OF_DEVICES: Final = (
+    Kind.DEVICE_CLASS,
+    Kind.RESOURCE_CLAIM_TEMPLATE,
+    Kind.RESOURCE_SLICE,
+    Kind.DEVICE_TAINT_RULE,
+)
 _NOBODY: Mapping[str, None] = {}
 
 
@@ -79,7 +86,7 @@ class StorageBook:
             case CSINode():
                 self.csi_nodes[thing.name] = thing
                 return Affected(node=thing.name)
-            case DeviceClass() | ResourceClaimTemplate() | ResourceSlice():
+            case DeviceClass() | ResourceClaimTemplate() | ResourceSlice() | DeviceTaintRule():
                 return Affected(devices=True, device_nodes=self.devices.put(thing))
             case ResourceClaim():
                 self.resource_claims[thing.key] = thing
@@ -97,7 +104,7 @@ class StorageBook:
             case Kind.RESOURCE_CLAIM:
                 self.resource_claims.pop(key, None)
                 return Affected(resource_claim=key)
-            case Kind.DEVICE_CLASS | Kind.RESOURCE_CLAIM_TEMPLATE | Kind.RESOURCE_SLICE:
+            case _ if kind in OF_DEVICES:
                 return Affected(devices=True, device_nodes=self.devices.remove(kind, key))
             case Kind.STORAGE_CLASS:
                 return Affected(anybody=self.classes.pop(key, None) is not None)
@@ -162,9 +169,9 @@ class StorageBook:
         aside = self._aside.get((kind, key))
         return aside.problem if aside is not None else ""
 
-    def unclear_claims(self) -> tuple[str, ...]:
-        """Return the resource claims, by namespace/name, that are there and not understood, sorted."""
-        return tuple(sorted(key for kind, key in self._aside if kind is Kind.RESOURCE_CLAIM))
+    def unclear_ones(self, of: Kind) -> tuple[str, ...]:
+        """Return the objects of a kind that are there and not understood, by their keys, sorted."""
+        return tuple(sorted(key for kind, key in self._aside if kind is of))
 
     def unclear(self, kind: Kind, key: str) -> Affected:
         """Return whom it may matter to that an object cannot be understood."""
@@ -177,7 +184,7 @@ class StorageBook:
                 return Affected(node=key)
             case Kind.RESOURCE_CLAIM:
                 return Affected(resource_claim=key)
-            case Kind.DEVICE_CLASS | Kind.RESOURCE_CLAIM_TEMPLATE | Kind.RESOURCE_SLICE:
+            case _ if kind in OF_DEVICES:
                 return Affected(devices=True)
             case _:
                 return Affected()

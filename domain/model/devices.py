@@ -27,6 +27,15 @@ class Span:
     high: int
 
 
+# The versions of DeviceTaintRules, newest first: of Kubernetes 1.37, 1.36 and 1.33. The older ones are off
+# unless somebody turns them on.
+TAINT_RULE_VERSIONS: Final = (
+    "resource.k8s.io/v1",
+    "resource.k8s.io/v1beta2",
+    "resource.k8s.io/v1alpha3",
+)
+# The effect of a taint that says something about a device and has no consequence.
+NO_EFFECT: Final = "None"
 AttributeValue: TypeAlias = str | int | bool | Version
 
 
@@ -68,13 +77,48 @@ class ResourceSlice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceTaintRule:
+    """A taint that people put on the devices of a `driver`, a `pool` and a name; None means any.
+
+    `version` is that of the API it was read in. One that does not apply taints nothing.
+    """
+
+    name: str
+    uid: str = ""
+    resource_version: int = 0
+    version: str = TAINT_RULE_VERSIONS[0]
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+    applies: bool = True
+
+    @property
+    def key(self) -> str:
+        """What names it among those of all versions: a server may show one rule in several."""
+        return f"{self.version}/{self.name}"
+
+    def taints(self, device: DeviceId) -> bool:
+        """Return whether a device has the taint."""
+        wanted = (self.driver, self.pool, self.device)
+        return self.applies and all(w in (None, one) for w, one in zip(wanted, device, strict=True))
+
+    def taints_new(self, driver: str) -> bool:
+        """Return whether devices of a driver may have the taint that nobody has published yet."""
+        return self.applies and self.pool is None and self.driver in (None, driver)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceClass:
-    """A class of devices: those that all `selectors` (CEL) hold for."""
+    """A class of devices: those that all `selectors` (CEL) hold for.
+
+    `special` says what else there is to it, "" where there is nothing.
+    """
 
     name: str
     uid: str = ""
     resource_version: int = 0
     selectors: tuple[str, ...] = ()
+    special: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

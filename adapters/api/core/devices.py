@@ -16,6 +16,7 @@ from treenail.adapters.api.model import Model, NotEmpty, Positive, Quantity, pre
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.domain.model.device_versions import version_of
 from treenail.domain.model.devices import (
+    NO_EFFECT,
     AttributeValue,
     Device,
     DeviceClass,
@@ -65,9 +66,9 @@ class ExactRequestModel(Model, kw_only=True):
 
     def value(self, name: str, unknown: str) -> DeviceRequest:
         """Return the request under its name. `unknown` is a field it has that is none of these."""
-        special = ""
-        if unknown:
-            special = f"has the field {unknown}, which is not understood"
+        special = _not_understood(unknown)
+        if special:
+            pass
         elif self.allocation_mode == "All":
             special = "asks for all devices of a node"
         elif self.allocation_mode != _COUNT:
@@ -85,7 +86,7 @@ class ExactRequestModel(Model, kw_only=True):
         )
 
 
-def _part(of: type[M], tree: Mapping[str, Any], at: str) -> tuple[M, str]:
+def read_part(of: type[M], tree: Mapping[str, Any], at: str) -> tuple[M, str]:
     """Return a part of an object, which is at the path `at`, and the name of a field not known, or ""."""
     try:
         model = read(of, tree)
@@ -94,8 +95,13 @@ def _part(of: type[M], tree: Mapping[str, Any], at: str) -> tuple[M, str]:
     return model, min((key for key in tree if key not in of.__struct_encode_fields__), default="")
 
 
+def _not_understood(unknown: str) -> str:
+    """Return what is special about something with a field that is not known, "" where there is none."""
+    return f"has the field {unknown}, which is not understood" if unknown else ""
+
+
 def _exact(tree: Mapping[str, Any], name: str, at: str) -> DeviceRequest:
-    model, unknown = _part(ExactRequestModel, tree, at)
+    model, unknown = read_part(ExactRequestModel, tree, at)
     return model.value(name, unknown)
 
 
@@ -106,8 +112,13 @@ class DeviceRequestModel(Model, kw_only=True):
     exactly: dict[str, Any] | None = None
     first_available: Annotated[tuple[dict[str, Any], ...], msgspec.Meta(max_length=8)] = ()
 
-    def value(self, at: str) -> DeviceRequest:
-        """Return the request; FieldError says what is wrong with it under the path `at`."""
+    def value(self, at: str, unknown: str) -> DeviceRequest:
+        """Return the request; FieldError says what is wrong with it under the path `at`.
+
+        `unknown` is a field it has that is none of these.
+        """
+        if unknown:
+            return DeviceRequest(name=self.name, special=_not_understood(unknown))
         if (self.exactly is None) == (not self.first_available):
             raise FieldError(at, "must have one of exactly and firstAvailable")
         if self.exactly is not None:
@@ -121,26 +132,37 @@ class DeviceRequestModel(Model, kw_only=True):
 
 
 class DeviceWishesModel(Model):
-    """What a claim asks for."""
+    """What a claim asks for. Its configuration is the driver's to read."""
 
-    requests: Annotated[tuple[DeviceRequestModel, ...], msgspec.Meta(max_length=_MOST)] = ()
+    requests: Annotated[tuple[dict[str, Any], ...], msgspec.Meta(max_length=_MOST)] = ()
     constraints: Annotated[tuple[dict[str, Any], ...], msgspec.Meta(max_length=_MOST)] = ()
+    config: tuple[dict[str, Any], ...] = ()
 
-    def value(self, at: str) -> DeviceWishes:
-        """Return what is asked for; FieldError says what is wrong with it under the path `at`."""
-        names = [request.name for request in self.requests]
-        if len(set(names)) < len(names):
+    def value(self, at: str, unknown: str) -> DeviceWishes:
+        """Return what is asked for; FieldError says what is wrong with it under the path `at`.
+
+        `unknown` is a field it has that is none of these.
+        """
+        requests: list[DeviceRequest] = []
+        for number, tree in enumerate(self.requests):
+            here = f"{at}.requests[{number}]"
+            model, strange = read_part(DeviceRequestModel, tree, here)
+            requests.append(model.value(here, strange))
+        if len({one.name for one in requests}) < len(requests):
             raise FieldError(f"{at}.requests", "must have names that differ")
-        return DeviceWishes(
-            requests=tuple(r.value(f"{at}.requests[{n}]") for n, r in enumerate(self.requests)),
-            special="asks that devices be alike (constraints)" if self.constraints else "",
-        )
+        special = "asks that devices be alike (constraints)" if self.constraints else ""
+        return DeviceWishes(requests=tuple(requests), special=_not_understood(unknown) or special)
 
 
 class ResourceClaimSpecModel(Model):
     """The spec of a claim."""
 
-    devices: DeviceWishesModel = field(default_factory=DeviceWishesModel)
+    devices: dict[str, Any] = field(default_factory=dict)
+
+    def wishes(self, at: str) -> DeviceWishes:
+        """Return what is asked for; FieldError says what is wrong with it under the path `at`."""
+        model, unknown = read_part(DeviceWishesModel, self.devices, f"{at}.devices")
+        return model.value(f"{at}.devices", unknown)
 
 
 class TemplateSpecModel(Model, kw_only=True):
@@ -156,15 +178,20 @@ class ResourceClaimTemplateModel(CoreObject, kw_only=True):
 
 
 class DeviceClassSpecModel(Model):
-    """The spec of a class. Its configuration is the driver's to read."""
+    """The spec of a class. Its configuration is the driver's to read.
+
+    By the name of an extended resource pods may ask for its devices as for those of a device plugin.
+    """
 
     selectors: Selectors = ()
+    config: tuple[dict[str, Any], ...] = ()
+    extended_resource_name: str = ""
 
 
 class DeviceClassModel(CoreObject, kw_only=True):
     """resource.k8s.io/v1 DeviceClass."""
 
-    spec: DeviceClassSpecModel
+    spec: dict[str, Any]
 
 
 class AttributeModel(Model):
@@ -235,13 +262,13 @@ class DeviceModel(Model, kw_only=True):
                 capacity=tuple(sorted(amounts, key=_name)),
                 partly=partly,
             ),
-            special=f"has the field {unknown}, which is not understood" if unknown else self._special(),
+            special=_not_understood(unknown) or self._special(),
         )
 
     def _special(self) -> str:
         if self.consumes_counters:
             return "shares counters with others"
-        if self.taints:
+        if any(taint.get("effect") != NO_EFFECT for taint in self.taints):
             return "has a taint"
         if self.allow_multiple_allocations:
             return "may be allocated several times"
@@ -260,38 +287,59 @@ class PoolModel(Model, kw_only=True):
 
 
 class ResourceSliceSpecModel(Model, kw_only=True):
-    """The spec of a slice."""
+    """The spec of a slice. Counters that its devices share are theirs to name."""
 
     driver: NotEmpty
     pool: PoolModel
     node_name: str = ""
+    node_selector: dict[str, Any] | None = None
+    all_nodes: bool = False
+    per_device_node_selection: bool = False
+    shared_counters: tuple[dict[str, Any], ...] = ()
     devices: Annotated[tuple[dict[str, Any], ...], msgspec.Meta(max_length=128)] = ()
 
-    def value(self) -> tuple[Device, ...]:
-        """Return the devices; FieldError says what is wrong with one."""
+    def value(self, unknown: str) -> tuple[Device, ...]:
+        """Return the devices; FieldError says what is wrong with one.
+
+        `unknown` is a field of the slice that is none of these: it may be about each.
+        """
         found: list[Device] = []
         for number, tree in enumerate(self.devices):
             at = f"spec.devices[{number}]"
-            model, unknown = _part(DeviceModel, tree, at)
-            found.append(model.value(self.driver, at, unknown))
+            model, strange = read_part(DeviceModel, tree, at)
+            found.append(model.value(self.driver, at, strange or unknown))
         return tuple(found)
+
+    @property
+    def node(self) -> str:
+        """The node whose devices these are, "" where they are not those of one node."""
+        elsewhere = self.node_selector or self.all_nodes or self.per_device_node_selection
+        return "" if elsewhere else self.node_name
 
 
 # What is read as a part of others.
-for _model in (ExactRequestModel, DeviceModel):
+for _model in (
+    *(ExactRequestModel, DeviceRequestModel, DeviceWishesModel),
+    *(DeviceModel, ResourceSliceSpecModel, DeviceClassSpecModel),
+):
     prepare(_model)
 
 
 class ResourceSliceModel(CoreObject, kw_only=True):
     """resource.k8s.io/v1 ResourceSlice."""
 
-    spec: ResourceSliceSpecModel
+    spec: dict[str, Any]
 
 
 def device_class(model: DeviceClassModel, _reading: Reading) -> Translation:
     """Return the class; FieldError says what is wrong with it."""
     model.metadata.validate()
-    found = DeviceClass(**model.metadata.identity, selectors=_expressions(model.spec.selectors))
+    spec, unknown = read_part(DeviceClassSpecModel, model.spec, "spec")
+    found = DeviceClass(
+        **model.metadata.identity,
+        selectors=_expressions(spec.selectors),
+        special=_not_understood(unknown),
+    )
     return Translation(objects=(found,))
 
 
@@ -299,7 +347,7 @@ def resource_claim_template(model: ResourceClaimTemplateModel, _reading: Reading
     """Return the template; FieldError says what is wrong with it."""
     meta = model.metadata
     meta.validate()
-    wishes = model.spec.spec.devices.value("spec.spec.devices")
+    wishes = model.spec.spec.wishes("spec.spec")
     found = ResourceClaimTemplate(**meta.identity, namespace=meta.namespace or "default", wishes=wishes)
     return Translation(objects=(found,))
 
@@ -307,8 +355,8 @@ def resource_claim_template(model: ResourceClaimTemplateModel, _reading: Reading
 def resource_slice(model: ResourceSliceModel, _reading: Reading) -> Translation:
     """Return the slice; FieldError says what is wrong with it."""
     model.metadata.validate()
-    spec = model.spec
-    devices = spec.value()
+    spec, unknown = read_part(ResourceSliceSpecModel, model.spec, "spec")
+    devices = spec.value(unknown)
     names = [one.name for one in devices]
     if len(set(names)) < len(names):
         raise FieldError("spec.devices", "must have names that differ")
@@ -318,7 +366,7 @@ def resource_slice(model: ResourceSliceModel, _reading: Reading) -> Translation:
         pool=spec.pool.name,
         generation=spec.pool.generation,
         slices=spec.pool.resource_slice_count,
-        node=spec.node_name,
+        node=spec.node,
         devices=devices,
     )
     return Translation(objects=(found,))

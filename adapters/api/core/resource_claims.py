@@ -9,21 +9,28 @@ from treenail.adapters.api.metadata import CoreObject
 from treenail.adapters.api.model import Model, NotEmpty
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.adapters.api.selectors import NodeSelectorModel
+from treenail.domain.model.devices import DeviceId
 from treenail.domain.model.resource_claims import ResourceClaim
 
 
 class DeviceModel(Model, kw_only=True):
-    """A device that a claim has."""
+    """A device that a claim has. With an administrator's access others may have it, too."""
 
     driver: NotEmpty
     pool: NotEmpty
     device: NotEmpty
+    admin_access: bool = False
 
 
 class DevicesModel(Model):
     """The devices that a claim has."""
 
     results: tuple[DeviceModel, ...] = ()
+
+    @property
+    def taken(self) -> tuple[DeviceId, ...]:
+        """Those that nobody else can have."""
+        return tuple((d.driver, d.pool, d.device) for d in self.results if not d.admin_access)
 
 
 class AllocationModel(Model):
@@ -65,8 +72,8 @@ def resource_claim(model: ResourceClaimModel, _reading: Reading) -> Translation:
         made_for=owner.uid if owner is not None else "",
         allocated=allocation is not None,
         nodes=nodes.value("status.allocation.nodeSelector") if nodes is not None else (),
-        devices=tuple((d.driver, d.pool, d.device) for d in allocation.devices.results) if allocation else (),
-        wishes=model.spec.devices.value("spec.devices"),
+        devices=allocation.devices.taken if allocation is not None else (),
+        wishes=model.spec.wishes("spec"),
         users=tuple(one.uid for one in model.status.reserved_for),
         deleting=meta.deletion_timestamp is not None,
     )

@@ -18,7 +18,7 @@ from treenail.adapters.api.workloads import (
 )
 from treenail.domain.cluster.cluster_facts import OF_BUFFERS, DaemonSet, Kind
 from treenail.domain.model.capacity_buffers import CapacityBuffer
-from treenail.domain.model.devices import DeviceClass, ResourceClaimTemplate, ResourceSlice
+from treenail.domain.model.devices import DeviceClass, DeviceTaintRule, ResourceClaimTemplate, ResourceSlice
 from treenail.domain.model.limit_ranges import LimitRange
 from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.node_classes import NodeClass
@@ -52,6 +52,7 @@ KIND_OF: Final[Mapping[type, str]] = {
         DeviceClass,
         ResourceClaimTemplate,
         ResourceSlice,
+        DeviceTaintRule,
         ResourceClaim,
         NodeClass,
         NodeOverlay,
@@ -101,6 +102,7 @@ WATCHED: Final = (
     Kind.CSI_NODE,
     Kind.DEVICE_CLASS,
     Kind.RESOURCE_CLAIM_TEMPLATE,
+    Kind.DEVICE_TAINT_RULE,
     Kind.RESOURCE_SLICE,
     Kind.RESOURCE_CLAIM,
     Kind.POD_DISRUPTION_BUDGET,

@@ -15,7 +15,7 @@ from treenail.domain.cluster.cluster_facts import Kind
 from treenail.domain.cluster.storage_book import StorageBook
 from treenail.domain.cluster.volumes import VolumeResolver
 from treenail.domain.model import labels
-from treenail.domain.model.devices import DeviceClass, ResourceClaimTemplate, ResourceSlice
+from treenail.domain.model.devices import DeviceClass, DeviceTaintRule, ResourceClaimTemplate, ResourceSlice
 from treenail.domain.model.nodes import Node
 from treenail.domain.model.pods import Expression, Pod
 from treenail.domain.model.requirements import Operator
@@ -37,6 +37,7 @@ KINDS: Final = (
     Kind.DEVICE_CLASS,
     Kind.RESOURCE_CLAIM_TEMPLATE,
     Kind.RESOURCE_SLICE,
+    Kind.DEVICE_TAINT_RULE,
 )
 
 
@@ -157,7 +158,9 @@ class Storage:
         match change.after:
             case PersistentVolumeClaim() | PersistentVolume() | StorageClass() | CSINode():
                 self._book.put(change.after)
-            case ResourceClaim() | DeviceClass() | ResourceClaimTemplate() | ResourceSlice():
+            case ResourceClaim() | DeviceClass() | ResourceClaimTemplate():
+                self._book.put(change.after)
+            case ResourceSlice() | DeviceTaintRule():
                 self._book.put(change.after)
             case _:
                 self._book.remove(Kind(change.kind), change.address[1])

@@ -9,7 +9,15 @@ from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.manifests import decode_all, parse_manifests
 from treenail.domain.model.device_versions import version_of
-from treenail.domain.model.devices import Device, DeviceClass, DeviceRequest, Span, Traits
+from treenail.domain.model.devices import (
+    TAINT_RULE_VERSIONS,
+    Device,
+    DeviceClass,
+    DeviceRequest,
+    DeviceTaintRule,
+    Span,
+    Traits,
+)
 
 EXPRESSION = "device.driver == 'gpu.x.io'"
 SELECTORS = [{"cel": {"expression": EXPRESSION}}]
@@ -119,6 +127,73 @@ def test_constraints_are_kept_as_something_that_is_not_counted() -> None:
     assert "constraints" in found.wishes.special
 
 
+@pytest.mark.parametrize(
+    ("kind", "spec", "of"),
+    [
+        ("ResourceClaim", wishes({**exactly(), "anyOf": []}), "resource_claims"),
+        ("ResourceClaim", wishes(exactly(), spread={}), "resource_claims"),
+        ("DeviceClass", {"selectors": SELECTORS, "nodes": {}}, "device_classes"),
+        ("ResourceSlice", slice_of({"name": "gpu-0"}, lentTo="x"), "resource_slices"),
+    ],
+)
+def test_a_field_that_is_not_known_is_never_passed_over(kind: str, spec: Any, of: str) -> None:
+    (found,) = getattr(read(kind, spec), of)
+
+    assert "which is not understood" in repr(found)
+
+
+def test_a_taint_counts_unless_it_says_that_it_has_no_effect() -> None:
+    taints = [{"key": "k", "effect": "None"}]
+    (found,) = read("ResourceSlice", slice_of({"name": "gpu-0", "taints": taints})).resource_slices
+    assert found.devices[0].special == ""
+
+    taints.append({"key": "k", "effect": "NoWork"})
+    (found,) = read("ResourceSlice", slice_of({"name": "gpu-0", "taints": taints})).resource_slices
+    assert found.devices[0].special == "has a taint"
+
+
+def test_devices_that_an_administrator_looks_at_are_not_taken() -> None:
+    results = [
+        {"request": "gpu", "driver": "gpu.x.io", "pool": "n1", "device": f"gpu-{n}", "adminAccess": bool(n)}
+        for n in range(2)
+    ]
+    tree = manifest("ResourceClaim", wishes(exactly()))
+    tree["status"] = {"allocation": {"devices": {"results": results}}}
+    (found,) = decode_all(parse_manifests(json.dumps(tree).encode(), "claims.yaml")).resource_claims
+
+    assert found.devices == (("gpu.x.io", "n1", "gpu-0"),)
+
+
+def taint_rule(
+    version: str = "resource.k8s.io/v1", effect: str = "NoSchedule", **more: Any
+) -> DeviceTaintRule:
+    spec = {"taint": {"key": "k", "effect": effect}, **more}
+    tree = {**manifest("DeviceTaintRule", spec), "apiVersion": version}
+    (found,) = decode_all(parse_manifests(json.dumps(tree).encode(), "rules.yaml")).device_taint_rules
+    return found
+
+
+@pytest.mark.parametrize("version", TAINT_RULE_VERSIONS)
+def test_a_taint_rule_is_read_in_any_version(version: str) -> None:
+    found = taint_rule(version, deviceSelector={"driver": "gpu.x.io", "device": "gpu-0"})
+
+    assert found == DeviceTaintRule(name="x", version=version, driver="gpu.x.io", device="gpu-0")
+    assert found.taints(("gpu.x.io", "n1", "gpu-0"))
+    assert not found.taints(("gpu.x.io", "n1", "gpu-1"))
+    assert not found.taints(("nic.x.io", "n1", "gpu-0"))
+
+
+def test_an_empty_selector_is_about_all_devices_and_none_about_none() -> None:
+    device = ("gpu.x.io", "n1", "gpu-0")
+
+    assert taint_rule(deviceSelector={}).taints(device)
+    assert taint_rule(deviceSelector={}).taints_new("gpu.x.io")
+    assert not taint_rule(deviceSelector={"pool": "n1"}).taints_new("gpu.x.io")
+    assert not taint_rule().taints(device)
+    assert not taint_rule(effect="None", deviceSelector={}).taints(device)
+    assert taint_rule(effect="NoWork", deviceSelector={}).taints(device)
+
+
 GPU_0 = {"name": "gpu-0"}
 BAD: list[tuple[str, Any, str]] = [
     ("DeviceClass", None, "spec"),
@@ -167,6 +242,18 @@ BAD: list[tuple[str, Any, str]] = [
     ("ResourceClaim", wishes(exactly(count=0)), "requests[0].exactly.count"),
     ("ResourceClaim", wishes(exactly(count="many")), "requests[0].exactly.count"),
     ("ResourceClaim", wishes(exactly(), exactly()), "spec.devices.requests"),
+    ("DeviceTaintRule", {"deviceSelector": {}}, "spec.taint"),
+    ("DeviceTaintRule", {"taint": {"key": "k"}}, "spec.taint.effect"),
+    (
+        "DeviceTaintRule",
+        {"deviceSelector": {"deviceClassName": "gpu"}, "taint": {"key": "k", "effect": "NoSchedule"}},
+        "spec.deviceSelector.deviceClassName",
+    ),
+    (
+        "DeviceTaintRule",
+        {"deviceSelector": {"driver": 3}, "taint": {"key": "k", "effect": "NoSchedule"}},
+        "spec.deviceSelector.driver",
+    ),
     ("ResourceClaimTemplate", wishes(exactly()), "spec.spec"),
     ("ResourceClaimTemplate", {"spec": wishes(exactly(count="two"))}, "exactly.count"),
 ]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.builders import at, pending_pod
 from tests.domain.packing.colocated import node
+from treenail.domain.cluster.cluster_facts import Kind, ObjectSetAside
 from treenail.domain.cluster.device_counts import Counted, DeviceCount
 from treenail.domain.cluster.storage_book import StorageBook
 from treenail.domain.cluster.volumes import VolumeResolver
@@ -20,10 +21,13 @@ from treenail.domain.model.devices import (
     Device,
     DeviceClass,
     DeviceRequest,
+    DeviceTaintRule,
     DeviceWishes,
     ResourceSlice,
     Traits,
 )
+from treenail.domain.model.events import ObjectRef
+from treenail.domain.model.gpu_models import NVIDIA_DRIVER
 from treenail.domain.model.pods import Pod, PodResourceClaim
 from treenail.domain.model.resource_claims import ResourceClaim
 from treenail.domain.packing.problem import ExistingNode
@@ -62,9 +66,14 @@ def asking(number: int, wanted: list[tuple[set[int], int]]) -> tuple[Pod, Resour
 
 
 def counted(
-    slices: list[tuple[ResourceSlice, ResourceClaim]], askers: list[tuple[Pod, ResourceClaim]]
+    slices: list[tuple[ResourceSlice, ResourceClaim]],
+    askers: list[tuple[Pod, ResourceClaim]],
+    *rules: DeviceTaintRule,
+    known: StorageBook | None = None,
 ) -> Counted:
-    book = StorageBook(follows_claims=True)
+    book = known or StorageBook(follows_claims=True)
+    for rule in rules:
+        book.put(rule)
     book.put(DeviceClass(name="x", selectors=(OF_DRIVER,)))
     for one, taker in slices:
         book.put(one)
@@ -146,6 +155,66 @@ def test_a_node_whose_pool_is_not_complete_has_no_devices() -> None:
     found = counted([(replace(part, slices=2), taker)], [pod])
 
     assert "suits no device" in found.needs[pod[0].uid].device_problem
+
+
+def test_devices_that_a_rule_taints_are_not_counted() -> None:
+    pod = asking(1, [({1}, 1)])
+    both = [slice_of("n1", [1, 1, 1]), slice_of("n2", [1, 1, 1])]
+    rules = DeviceTaintRule(name="all", pool="n1"), DeviceTaintRule(name="one", driver=DRIVER, device="d0")
+
+    found = counted(both, [pod], *rules)
+
+    kind = "x devices of the request r0"
+    assert [node.free.get(kind, 0) for node in found.existing_nodes] == [0, 2]
+
+
+def test_a_rule_that_goes_gives_devices_back() -> None:
+    book = StorageBook(follows_claims=True)
+    rule = DeviceTaintRule(name="all")
+    book.put(slice_of("n1", [1])[0])
+
+    assert book.put(rule).device_nodes == ("n1",)
+    assert book.devices.devices_of("n1")[DRIVER, "n1", "d0"].special == "has a taint"
+    assert book.remove(Kind.DEVICE_TAINT_RULE, rule.key).device_nodes == ("n1",)
+    assert book.devices.devices_of("n1")[DRIVER, "n1", "d0"].special == ""
+
+
+def test_nothing_is_counted_while_it_is_not_known_which_devices_have_taints() -> None:
+    pod = asking(1, [({1}, 1)])
+    hidden = StorageBook(follows_claims=True)
+    hidden.unreadable = frozenset({Kind.DEVICE_TAINT_RULE})
+    about = ObjectRef(kind="DeviceTaintRule", name="odd")
+    key = "resource.k8s.io/v1/odd"
+    fact = ObjectSetAside(
+        kind=Kind.DEVICE_TAINT_RULE, key=key, resource_version=1, about=about, problem="spec.taint: missing"
+    )
+    odd = StorageBook({(Kind.DEVICE_TAINT_RULE, key): fact}, follows_claims=True)
+
+    problems = [
+        counted([slice_of("n1", [1])], [pod], known=book).needs[pod[0].uid].device_problem
+        for book in (hidden, odd)
+    ]
+
+    assert "no DeviceTaintRule can be read" in problems[0]
+    assert problems[1].endswith(f"the DeviceTaintRule {key} taints is not known: spec.taint: missing")
+
+
+def test_no_gpu_is_bought_that_a_rule_would_taint() -> None:
+    pod, claim = asking(1, [])
+    wanted = DeviceRequest(name="gpu", device_class="gpu")
+    asker = pod, replace(claim, wishes=DeviceWishes(requests=(wanted,)))
+
+    def models(*rules: DeviceTaintRule) -> tuple[int, str]:
+        book = StorageBook(follows_claims=True)
+        book.put(DeviceClass(name="gpu", selectors=(f"device.driver == '{NVIDIA_DRIVER}'",)))
+        found = counted([], [asker], *rules, known=book)
+        return sum(map(len, found.models.values())), found.needs[pod.uid].device_problem
+
+    assert models(DeviceTaintRule(name="old", pool="n1"))[0] > 0
+    assert models(DeviceTaintRule(name="other", driver="nic.x.io"))[0] > 0
+    many, problem = models(DeviceTaintRule(name="all", driver=NVIDIA_DRIVER))
+    assert many == 0
+    assert problem.endswith("new ones have the taint of the DeviceTaintRule all")
 
 
 def test_of_a_shared_claim_the_oldest_user_asks_and_the_others_follow() -> None:

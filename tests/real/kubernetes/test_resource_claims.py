@@ -10,7 +10,13 @@ from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.objects import MERGE
 from treenail.adapters.kubernetes.resources import OF_CLAIMS, RESOURCE_CLAIM, watched
 from treenail.domain.model import labels
-from treenail.domain.model.devices import DeviceClass, DeviceRequest, ResourceClaimTemplate, ResourceSlice
+from treenail.domain.model.devices import (
+    DeviceClass,
+    DeviceRequest,
+    DeviceTaintRule,
+    ResourceClaimTemplate,
+    ResourceSlice,
+)
 from treenail.domain.model.pods import Expression
 from treenail.domain.model.requirements import Operator
 from treenail.domain.model.resource_claims import ResourceClaim
@@ -63,6 +69,7 @@ def test_claims_are_known_with_the_nodes_of_their_devices_where_they_are_followe
     rig.close()
 
 
+DRIVER: Final = "nic.example.com"
 OF_NODE: Final = "device.driver == 'nic.example.com'"
 GROUP: Final = "/apis/resource.k8s.io/v1"
 
@@ -98,6 +105,29 @@ def test_what_the_api_server_takes_of_devices_is_understood(server: ControlPlane
     for plural, tree in made.items():
         ok(server.request("DELETE", f"{GROUP}/{plural}/{tree['metadata']['name']}"))
     rig.close()
+
+
+def test_taint_rules_are_known_where_the_server_has_them_on() -> None:
+    on = ("--runtime-config=resource.k8s.io/v1alpha3=true", "--feature-gates=DRADeviceTaints=true")
+    without = {"kwok", "kube-controller-manager", "kube-scheduler"}
+    with ControlPlane(without=without, args={"kube-apiserver": on}) as server:
+        rules = "/apis/resource.k8s.io/v1alpha3/devicetaintrules"
+        taint = {"key": "broken", "effect": "NoSchedule"}
+        for name, selector in (("by-driver", {"driver": DRIVER}), ("by-class", {"deviceClassName": DRIVER})):
+            tree = {"deviceSelector": selector, "taint": taint}
+            ok(server.request("POST", rules, named(name, tree)))
+        rig = Rig(server, watched=watched(gates=GATES))
+        mirror = rig.start()
+
+        version = "resource.k8s.io/v1alpha3"
+        known = [one for one in mirror.holds.values() if isinstance(one, DeviceTaintRule)]
+        assert [(one.key, one.driver) for one in known] == [(f"{version}/by-driver", DRIVER)]
+        aside = {fact.key: fact.problem for fact in mirror.full_lists[0].set_aside}
+        assert aside == {f"{version}/by-class": "spec.deviceSelector.deviceClassName: is not understood"}
+
+        ok(server.request("DELETE", f"{rules}/by-driver"))
+        mirror.until(lambda: not any(isinstance(one, DeviceTaintRule) for one in mirror.holds.values()))
+        rig.close()
 
 
 def named(name: str, spec: dict[str, Any]) -> dict[str, Any]:
