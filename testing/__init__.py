@@ -20,6 +20,7 @@ from treenail.adapters.api.workloads import (
 )
 from treenail.adapters.embed import Conditions, NodeRecord, TimelineEntry
 from treenail.adapters.embed.machines import NodeMachines
+from treenail.adapters.embed.waiting import WaitingPod
 from treenail.adapters.fake.cluster import (
     EKS_DAEMONS,
     ClusterFaults,
@@ -53,6 +54,7 @@ from treenail.domain.disruption.disruption import (
 )
 from treenail.domain.interruption.impairments import Impairment, Impairments
 from treenail.domain.interruption.message_parsing import InterruptionKind
+from treenail.domain.interruption.queue_messages import QueueMessage
 from treenail.domain.launch.launching import CapacityRanOut, ClaimFailed, LaunchFailed, NodeLaunched
 from treenail.domain.lifecycle.lifecycle import NodeInitialized, NodeNeverCame, NodeRegistered
 from treenail.domain.model.errors import (
@@ -87,6 +89,8 @@ from treenail.domain.model.requirements import Requirement, Requirements
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.runtime import Clock, Done, Failed, Outcome, Ref
 from treenail.domain.model.taints import Taint
+from treenail.domain.packing.plan import RefusedClass
+from treenail.domain.packing.refusal_reasons import Refusal
 from treenail.domain.ports import Cloud, ClusterReader, ClusterWriter, InterruptionQueue, Solver, Telemetry
 from treenail.domain.status.readiness import ReadinessChanged
 from treenail.domain.telemetry.span_trees import SpanTree
@@ -196,10 +200,13 @@ __all__ = [
     "Process",
     "Purpose",
     "QueueFaults",
+    "QueueMessage",
     "ReadinessChanged",
     "RecordingError",
     "RecordingTelemetry",
     "Ref",
+    "Refusal",
+    "RefusedClass",
     "Rehearsal",
     "Replay",
     "ReplicaSet",
@@ -224,6 +231,7 @@ __all__ = [
     "TimelineEntry",
     "TooManyRequestsError",
     "UnavailableError",
+    "WaitingPod",
     "World",
     "check_golden",
     "record",

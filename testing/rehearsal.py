@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -10,6 +11,7 @@ from treenail.adapters.embed import Conditions
 from treenail.adapters.embed.arguments import one_of, seconds_of
 from treenail.adapters.embed.port_calls import CallFault
 from treenail.adapters.embed.rehearsal import Rehearsal as EmbeddedRehearsal
+from treenail.adapters.embed.waiting import WaitingPod, waiting_pods
 from treenail.adapters.fake.cluster import ClusterFaults
 from treenail.adapters.fake.ec2 import EC2Faults
 from treenail.domain.model.errors import PortError
@@ -18,6 +20,7 @@ from treenail.testing.crash_plans import CrashPlan
 from treenail.testing.expectations import Expectation, check_message
 from treenail.testing.golden import difference, timeline_text
 from treenail.testing.inputs import Input, recorded
+from treenail.testing.refusal_log import RefusalLog
 
 M = TypeVar("M")
 
@@ -40,6 +43,8 @@ class Rehearsal(EmbeddedRehearsal):
         self.stepped = 0
         self.within_input = False
         self._plans: list[CrashPlan | CallFault] = []
+        self._refusals = RefusalLog()
+        self.messages.listen(self._refusals.note)
         self._over = False
         self.world.after_step.append(self._count)
 
@@ -123,6 +128,17 @@ class Rehearsal(EmbeddedRehearsal):
             self._untainted(name, key)
             self.cluster.take_taint(name, key)
         return tainted
+
+    def restock(self, instance_type: str = "*", zone: str = "*", capacity_type: str | None = None) -> None:
+        """Let EC2 have capacity again that `run_out` or `lose_zone` took away, all of it unless said.
+
+        Raises:
+            ValueError: there is no such type, family, zone or capacity type; the nearest is named.
+        """
+        self.ec2.outside.check_pools(instance_type, zone, capacity_type)
+        of = {} if capacity_type is None else {"capacityType": capacity_type}
+        self.timeline.add("CapacityReturns", {"instanceType": instance_type, "zone": zone, **of})
+        self.ec2.outside.restock(instance_type, zone, capacity_type)
 
     def set_faults(self, *, cluster: ClusterFaults | None = None, ec2: EC2Faults | None = None) -> None:
         """Have other random faults from now on, of what is given."""
@@ -215,6 +231,16 @@ class Rehearsal(EmbeddedRehearsal):
             ValueError: there is no such call; the nearest is named.
         """
         self._plans.append(self.calls.fail(call, nth, times, error, done=done, where=where))
+
+    def waiting(self) -> tuple[WaitingPod, ...]:
+        """Return the pods, less those of DaemonSets, that have no running container, each with why."""
+        uids = {pod.key: pod.uid for pod in self.pods()}
+        waiting = waiting_pods(self.cluster, self.pod_history, self.timeline)
+        return tuple(replace(one, code=self._refusals.code(uids[one.key])) for one in waiting)
+
+    def cost_per_hour(self) -> float:
+        """Return what the nodes there are now cost, in $/h, at the prices they were bought at."""
+        return sum((one.price for one in self.history() if one.terminated_at is None), 0.0)
 
     def always(self, holds: Callable[[], bool], called: str = "") -> None:
         """Check after every step from now on that something holds.

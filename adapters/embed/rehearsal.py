@@ -315,15 +315,18 @@ class Rehearsal:
         self.cluster.set_node_condition(name, Condition(READY, Status.FALSE, "KubeletNotReady"))
         return name
 
-    def run_out(self, instance_type: str, zone: str) -> None:
+    def run_out(self, instance_type: str, zone: str, capacity_type: str | None = None) -> None:
         """Let EC2 have no more of a type in a zone; "*" is any, and "c5.*" any type of a family.
 
+        `capacity_type` is "spot", "on-demand" or "reserved"; all of them unless said.
+
         Raises:
-            ValueError: there is no such type, family or zone; the nearest is named.
+            ValueError: there is no such type, family, zone or capacity type; the nearest is named.
         """
-        self.ec2.outside.check_pools(instance_type, zone)
-        self.timeline.add("CapacityEnds", {"instanceType": instance_type, "zone": zone})
-        self.ec2.outside.run_out(instance_type, zone)
+        self.ec2.outside.check_pools(instance_type, zone, capacity_type)
+        of = {} if capacity_type is None else {"capacityType": capacity_type}
+        self.timeline.add("CapacityEnds", {"instanceType": instance_type, "zone": zone, **of})
+        self.ec2.outside.run_out(instance_type, zone, capacity_type)
 
     def lose_zone(self, zone: str) -> None:
         """End all instances of a zone at once; nothing can be bought there from now on.

@@ -22,11 +22,16 @@ _WHY_BLOCKED: Final = ("FailedDraining", "AwaitingVolumeDetachment")
 
 @dataclass(frozen=True, slots=True)
 class WaitingPod:
-    """A pod that has no running container at the end; it waits since `since` (s) because of `reason`."""
+    """A pod that has no running container; it waits since `since` (s) because of `reason`.
+
+    `code` is what a decision refused it for, such as "LimitReached", or why its claim failed; "" where
+    nothing was said, or nobody listened.
+    """
 
     key: str
     since: float
     reason: str
+    code: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from treenail import testing
+from treenail.adapters.fake.ec2.outside_events import OutsideEvents
 from treenail.domain.model.causes import Cause
 from treenail.testing import Rehearsal, contracts
 
 ROOT: Path = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "testing.md").read_text()
+EMBEDDING = (ROOT / "docs" / "embedding.md").read_text()
 
 
 def code() -> str:
@@ -102,6 +106,28 @@ def test_causes_on_the_page_are_causes() -> None:
     assert set(named) <= {cause.value for cause in Cause}
 
 
+def test_all_calls_of_the_ports_stand_with_their_arguments_on_the_page() -> None:
+    table = PAGE.split("<!-- calls -->")[1].split("<!-- /calls -->")[0]
+    told = {
+        port: re.findall(r"`([^`]+)`", calls)
+        for port, calls in re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)
+    }
+
+    for name, calls in told.items():
+        port = vars(getattr(testing, name))
+        there = [one for one in port if one[0] != "_" and one not in {"feed", "stop", "learn"}]
+        assert sorted(calls) == sorted(f"{one}{arguments(port[one])}" for one in there)
+    assert set(told) == {"ClusterReader", "ClusterWriter", "Cloud", "InterruptionQueue"}
+
+
+def arguments(call: Callable[..., object]) -> str:
+    """Return the arguments of a method as it is called, without its types."""
+    own, *others = inspect.signature(call).parameters.values()
+    assert own.name == "self"
+    plain = [one.replace(annotation=inspect.Parameter.empty) for one in others]
+    return re.sub(r"<(Purpose\.\w+): .*?>", r"\1", str(inspect.Signature(plain)))
+
+
 @pytest.mark.parametrize("name", contracts.__all__)
 def test_every_contract_is_documented(name: str) -> None:
     assert f"`{name}`" in PAGE or f"`{name}(" in PAGE
@@ -115,6 +141,14 @@ def test_every_public_name_stands_on_the_page(name: str) -> None:
 def test_every_call_that_tests_have_besides_is_documented() -> None:
     calls = {name for name, value in vars(Rehearsal).items() if callable(value) and name[0] != "_"}
     ours = {"expect", "expect_none", "always", "crash_at", "fail", "set_faults", "fork", "settle", "untaint"}
+    shared = {"run_out", "restock", "waiting", "cost_per_hour"}
 
     assert ours <= calls
     assert [name for name in sorted(ours) if f"`{name}(" not in PAGE] == []
+    assert [name for name in sorted(shared) if f"`{name}(" not in EMBEDDING] == []
+
+
+@pytest.mark.parametrize("name", [n for n, v in vars(OutsideEvents).items() if callable(v) and n[0] != "_"])
+def test_what_tests_do_to_ec2_from_outside_is_documented(name: str) -> None:
+    served = {"zone_ids", "check_pools", "begin", "delete_templates", "restock"}
+    assert name in served or f"`{name}(" in EMBEDDING.split("| `cluster.ec2.outside` |")[1]

@@ -15,7 +15,7 @@ from treenail.adapters.fake.cluster.api_server import ApiServer
 from treenail.adapters.fake.cluster.attachments import Attachments
 from treenail.adapters.fake.cluster.budget_controller import BudgetController
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
-from treenail.adapters.fake.cluster.event_log import EventLog, EventRecord
+from treenail.adapters.fake.cluster.event_log import CONTROLLER, EventLog, EventRecord
 from treenail.adapters.fake.cluster.held_back import HeldBack
 from treenail.adapters.fake.cluster.kubelets import Kubelets, Machine
 from treenail.adapters.fake.cluster.leases import FakeLease, Leases
@@ -405,7 +405,7 @@ class FakeCluster:
 
     def publish(self, event: ClusterEvent, count: int = 1) -> None:
         """Keep an event that came so often."""
-        self._requests.write(None, self._log.publish, event, count)
+        self._requests.write(None, self._log.publish, event, CONTROLLER, count)
 
     def set_conditions(
         self,

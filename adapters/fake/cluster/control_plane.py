@@ -41,9 +41,9 @@ class ControlPlane:
         """Call `call` in `seconds`."""
         self.agenda.call_at(self.agenda.monotonic() + seconds, call)
 
-    def warn(self, pod: Pod, reason: str, message: str) -> None:
+    def warn(self, pod: Pod, reason: str, message: str, *, source: str) -> None:
         """Publish a warning about a pod."""
-        self.log.publish(ClusterEvent(of_pod(pod), reason, message, warning=True))
+        self.log.publish(ClusterEvent(of_pod(pod), reason, message, warning=True), source)
 
 
 class DelayedWork(Generic[K]):

@@ -9,6 +9,7 @@ from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
 from treenail.adapters.fake.cluster.census import Census
 from treenail.adapters.fake.cluster.control_plane import ControlPlane, DelayedWork
+from treenail.adapters.fake.cluster.event_log import SCHEDULER
 from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.adapters.fake.cluster.offspring import Offspring, suffix
@@ -183,7 +184,8 @@ class DaemonSetController:
         self._node_of[pod.uid] = account.name
         if hindrance:
             self._waiting[pod.uid] = None
-            self._plane.warn(pod, "FailedScheduling", f"on its node {account.name}: {hindrance}")
+            why = f"on its node {account.name}: {hindrance}"
+            self._plane.warn(pod, "FailedScheduling", why, source=SCHEDULER)
             self._store.put(replace(pod, unschedulable_since=self._store.now()))
 
     def _keep(self, daemon: _Daemon, account: NodeAccount, pod: Pod) -> None:

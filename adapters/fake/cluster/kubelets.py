@@ -181,7 +181,8 @@ class Kubelets:
             return
         short = self._short(pod)
         if short:
-            self._plane.warn(pod, f"OutOf{short}", f"Node didn't have enough resource: {short}")
+            why = f"Node didn't have enough resource: {short}"
+            self._plane.warn(pod, f"OutOf{short}", why, source="kubelet")
             self._plane.store.put(replace(pod, phase=Phase.FAILED))
             return
         started = replace(pod, phase=Phase.RUNNING, started_at=self._plane.store.now(), ready=True)

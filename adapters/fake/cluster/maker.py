@@ -75,7 +75,7 @@ class PodMaker:
             since, _ = self.refused.get(about, (self._plane.agenda.monotonic(), ""))
             self.refused[about] = since, why
             event = ClusterEvent(about, reason, f"Error creating: {why}", warning=True)
-            self._plane.log.publish(event)
+            self._plane.log.publish(event, f"{owner.kind.lower()}-controller")
             return None
         self.refused.pop(about, None)
         return created

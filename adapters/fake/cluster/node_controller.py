@@ -133,7 +133,8 @@ class NodeController:
             return
         stays = self._stays_until(pod)
         if stays is not None and stays <= self._plane.store.now():
-            self._plane.warn(pod, "TaintManagerEviction", f"Marking for deletion Pod {pod.key}")
+            why = f"Marking for deletion Pod {pod.key}"
+            self._plane.warn(pod, "TaintManagerEviction", why, source="taint-eviction-controller")
             pods.delete(self._plane.store, pod, pod.spec.grace_seconds)
 
     def _stays_until(self, pod: Pod) -> datetime | None:

@@ -13,6 +13,7 @@ from treenail.adapters.fake.cluster import pods
 from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
 from treenail.adapters.fake.cluster.budgets import Budgets
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
+from treenail.adapters.fake.cluster.event_log import SCHEDULER
 from treenail.adapters.fake.cluster.objects import Change
 from treenail.adapters.fake.cluster.placement import Profile
 from treenail.domain.model.event_subjects import of_pod
@@ -146,7 +147,8 @@ class Preemption:
         for victim in offer.victims:
             if victim.deleting_since is None:
                 message = f"Preempted by pod {pod.key} on node {node}"
-                self._plane.log.publish(ClusterEvent(of_pod(victim), "Preempted", message))
+                event = ClusterEvent(of_pod(victim), "Preempted", message)
+                self._plane.log.publish(event, SCHEDULER)
                 pods.delete(self._plane.store, victim, victim.spec.grace_seconds)
 
     def _nominate(self, pod: Pod, node: str) -> None:

@@ -14,6 +14,7 @@ from treenail.adapters.fake.cluster.accounts import Accounts, NodeAccount
 from treenail.adapters.fake.cluster.budgets import Budgets
 from treenail.adapters.fake.cluster.census import Census
 from treenail.adapters.fake.cluster.control_plane import ControlPlane
+from treenail.adapters.fake.cluster.event_log import SCHEDULER
 from treenail.adapters.fake.cluster.objects import Change, address
 from treenail.adapters.fake.cluster.placement import Profile
 from treenail.adapters.fake.cluster.preemption import Preemption
@@ -210,7 +211,7 @@ class Scheduler:
             del profile.fresh[uid]
             pod = self._plane.store.by_uid(uid)
             if isinstance(pod, Pod):
-                self._plane.warn(pod, "FailedScheduling", why)
+                self._plane.warn(pod, "FailedScheduling", why, source=SCHEDULER)
                 if pod.unschedulable_since is None:
                     self._plane.store.put(replace(pod, unschedulable_since=self._plane.store.now()))
         return len(fresh)

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from treenail.testing import NodeLaunched, PlanCommitted, Rehearsal, record, replay, timeline_text
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: %s}
+spec: {containers: [{name: app, image: pause, resources: {requests: {cpu: "%s"}}}]}
+"""
+POOL = """
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: default}
+spec:
+  limits: {cpu: "4"}
+  template:
+    spec:
+      requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [spot, on-demand]}]
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: default}
+spec:
+  role: node
+  amiSelectorTerms: [{alias: al2023@latest}]
+  subnetSelectorTerms: [{tags: {discovery: demo}}]
+  securityGroupSelectorTerms: [{tags: {discovery: demo}}]
+"""
+
+
+def test_each_waiting_pod_has_the_code_it_was_refused_with() -> None:
+    with Rehearsal(seed=1) as cluster:
+        cluster.apply(POOL, POD % ("fits", "1"), POD % ("large", "7"))
+        plan = cluster.expect(PlanCommitted)
+        cluster.run("2m")
+
+        [large] = cluster.waiting()
+        [(_, refused)] = plan.refused
+
+        assert (large.key, large.code) == ("default/large", "LimitReached")
+        assert refused.nearest is not None
+        assert refused.nearest.reason.value == large.code
+        assert "LimitReached" in large.reason
+
+
+def test_a_pod_that_is_placed_at_last_waits_for_no_reason_any_more() -> None:
+    with Rehearsal(seed=1) as cluster:
+        cluster.run_out("*", "*")
+        cluster.apply(POOL, POD % ("web", "1"))
+        cluster.run("2m")
+        assert [pod.code for pod in cluster.waiting()] == ["insufficient_capacity"]
+
+        cluster.restock()
+        cluster.expect(NodeLaunched, within="30m")
+        assert [pod.code for pod in cluster.waiting()] == [""]
+        cluster.run("3m")
+
+        assert cluster.waiting() == ()
+
+
+def test_events_say_whose_they_are() -> None:
+    with Rehearsal(seed=1) as cluster:
+        cluster.apply(POOL, POD % ("large", "7"))
+        cluster.run("1m")
+        said = [one for one in cluster.cluster.events() if one.event.reason == "FailedScheduling"]
+
+        assert {one.source for one in said} == {"treenail", "default-scheduler"}
+        assert all("LimitReached" in one.event.message for one in said if one.source == "treenail")
+
+
+def test_capacity_of_one_kind_runs_out_and_comes_back() -> None:
+    with Rehearsal(seed=1) as cluster:
+        cluster.run_out("*", "*", "spot")
+        cluster.apply(POOL, POD % ("web", "1"))
+        bought = cluster.expect(NodeLaunched)
+        assert bought.instance.capacity_type == "on-demand"
+        assert cluster.cost_per_hour() == bought.instance.price
+
+        with pytest.raises(ValueError, match="there is no capacity type sport: there are on-demand"):
+            cluster.restock(capacity_type="sport")
+
+
+def test_a_shortage_and_its_end_are_recorded(tmp_path: Path) -> None:
+    with Rehearsal(seed=1) as cluster:
+        cluster.run_out("*", "*", "spot")
+        cluster.apply(POOL, POD % ("web", "1"))
+        cluster.run("1m")
+        cluster.restock("*", "*", "spot")
+        cluster.apply(POD % ("other", "1"))
+        cluster.run("2m")
+        record(cluster, tmp_path / "shortage.json")
+
+    again = replay(tmp_path / "shortage.json")
+
+    again.check()
+    assert "CapacityReturns" in timeline_text(again.rehearsal)
