@@ -14,6 +14,7 @@ from treenail.adapters.fake.cluster.control_plane import ControlPlane, DelayedWo
 from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.objects import Address, Change, address_of
 from treenail.adapters.fake.cluster.offspring import Offspring, suffix
+from treenail.adapters.fake.cluster.pod_runs import PodRuns
 from treenail.adapters.fake.cluster.slow_start import SlowStart
 from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.pod_templates import PodTemplate
@@ -50,10 +51,9 @@ class JobController:
         self._offspring = offspring
         self._maker = maker
         self._dice = plane.fork()
-        self._slow = slow
-        self._being_made: set[Address] = set()
         self._pods: dict[str, _Pods] = {}
         self._queue = DelayedWork[Address](plane, plane.settings.control, self._sync)
+        self._runs = PodRuns(self._queue, slow, self._made)
         plane.store.listen(self._changed, "Job")
         offspring.listen("Job", self._pod_changed)
 
@@ -96,7 +96,7 @@ class JobController:
             self._store.put(replace(job, ended="Failed"))
         elif self._complete(job, active):
             self._store.put(replace(job, ended="Complete"))
-        elif where not in self._being_made:
+        elif not self._runs.going(where):
             wanted = len(active) if job.completions is None and job.succeeded else job.wanted
             self._delete(job, active[wanted:])
             if wanted > len(active):
@@ -119,22 +119,12 @@ class JobController:
         if wait > 0:
             self._queue.add(where, after=wait)
             return
-        left = iter(_indexes(job, active, min(missing, _MOST_AT_ONCE)))
-        number = min(missing, _MOST_AT_ONCE)
-        if self._slow is None:
-            well = all(self._make_one(job, next(left)) for _ in range(number))
-            self._made(where, well)
-        else:
-            self._being_made.add(where)
-            self._slow.run(number, lambda: self._make_one(job, next(left)), partial(self._made, where))
+        indexes = _indexes(job, active, min(missing, _MOST_AT_ONCE))
+        self._runs.start(where, [partial(self._make_one, job, index) for index in indexes])
 
     def _made(self, where: Address, well: bool) -> None:  # noqa: FBT001 (what is called back with)
-        self._being_made.discard(where)
         if well:
-            self._queue.succeed(where)
             self._queue.add(where)
-        else:
-            self._queue.retry(where)
 
     def _make_one(self, job: Job, index: int | None) -> bool:
         owner = Owner("Job", job.name, job.uid, "batch/v1", block_deletion=True)

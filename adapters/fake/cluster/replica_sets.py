@@ -13,6 +13,7 @@ from treenail.adapters.fake.cluster.control_plane import ControlPlane, DelayedWo
 from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.objects import Address, Change, address_of
 from treenail.adapters.fake.cluster.offspring import Offspring, suffix
+from treenail.adapters.fake.cluster.pod_runs import PodRuns
 from treenail.adapters.fake.cluster.slow_start import SlowStart
 from treenail.domain.model.pods import LabelSelector, Owner, Phase, Pod
 
@@ -35,9 +36,8 @@ class ReplicaSetController:
         self._offspring = offspring
         self._maker = maker
         self._dice = plane.fork()
-        self._slow = slow
-        self._being_made: set[Address] = set()
         self._queue = DelayedWork[Address](plane, plane.settings.control, self._sync)
+        self._runs = PodRuns(self._queue, slow, self._say)
         plane.store.listen(self._changed, "ReplicaSet")
         offspring.listen("ReplicaSet", self._pod_changed)
 
@@ -55,11 +55,12 @@ class ReplicaSetController:
         replica_set = self._store.find(where)
         if not isinstance(replica_set, ReplicaSet) or self._store.deleting(replica_set):
             return
-        if where in self._being_made:
+        if self._runs.going(where):
             return
         missing = replica_set.replicas - self._offspring.active(replica_set.uid)
         if missing > 0:
-            self._make(replica_set, min(missing, _MOST_AT_ONCE))
+            make = partial(self._make_one, replica_set)
+            self._runs.start(where, [make] * min(missing, _MOST_AT_ONCE))
         elif missing < 0:
             active = [pod for pod in self._offspring.of(replica_set.uid) if pod.active]
             for pod in _least_missed(active)[: min(-missing, _MOST_AT_ONCE)]:
@@ -67,35 +68,14 @@ class ReplicaSetController:
         if abs(missing) > _MOST_AT_ONCE:
             self._queue.add(where)
 
-    def _make(self, replica_set: ReplicaSet, number: int) -> None:
-        where = address_of(replica_set)
-        if self._slow is not None:
-            self._being_made.add(where)
-            self._slow.run(number, partial(self._make_one, replica_set), partial(self._made, where))
-            return
-        made = all(self._make_one(replica_set) for _ in range(number))
-        if made:
-            self._queue.succeed(where)
-        else:
-            self._queue.retry(where)
-        self._say(where, "" if made else self._maker.problem)
-
     def _make_one(self, replica_set: ReplicaSet) -> bool:
         owner = Owner("ReplicaSet", replica_set.name, replica_set.uid, _API_VERSION, block_deletion=True)
         name = f"{replica_set.name}-{suffix(self._dice, 5)}"
         return self._maker.make(name, replica_set.namespace, replica_set.template, owner) is not None
 
-    def _made(self, where: Address, well: bool) -> None:  # noqa: FBT001 (what is called back with)
-        self._being_made.discard(where)
-        if well:
-            self._queue.succeed(where)
-            self._queue.add(where)
-        else:
-            self._queue.retry(where)
-        self._say(where, "" if well else self._maker.problem)
-
-    def _say(self, where: Address, failure: str) -> None:
+    def _say(self, where: Address, made: bool) -> None:  # noqa: FBT001 (what is called back with)
         """Set or clear the condition that says why pods cannot be made."""
+        failure = "" if made else self._maker.problem
         replica_set = self._store.find(where)
         if isinstance(replica_set, ReplicaSet) and replica_set.failure != failure:
             self._store.put(replace(replica_set, failure=failure))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,8 +18,7 @@ _BURST: Final = 1.5
 class _Calls:
     """Calls still to be made. `size` is that of the batch, `rest` what is left of it."""
 
-    left: int
-    call: Callable[[], bool]
+    left: deque[Callable[[], bool]]
     done: Callable[[bool], None]
     size: int = 1
     rest: int = 1
@@ -27,12 +26,11 @@ class _Calls:
 
     def make_one(self) -> bool:
         """Make the next call; return whether more are to be made."""
-        self.left -= 1
         self.rest -= 1
-        self.failed |= not self.call()
+        self.failed |= not self.left.popleft()()
         if not self.rest and not self.failed:
-            self.size = self.rest = min(2 * self.size, self.left)
-        return self.left > 0 and self.rest > 0
+            self.size = self.rest = min(2 * self.size, len(self.left))
+        return bool(self.left) and self.rest > 0
 
 
 class SlowStart:
@@ -44,9 +42,9 @@ class SlowStart:
         self._turns: deque[_Calls] = deque()
         self._going = False
 
-    def run(self, number: int, call: Callable[[], bool], done: Callable[[bool], None]) -> None:
-        """Call `call` so many times, and then `done` with whether all went well."""
-        self._turns.append(_Calls(left=number, call=call, done=done))
+    def run(self, calls: Iterable[Callable[[], bool]], done: Callable[[bool], None]) -> None:
+        """Make the calls, at least one, and then call `done` with whether all went well."""
+        self._turns.append(_Calls(left=deque(calls), done=done))
         if not self._going:
             self._going = True
             self._go_on()

@@ -12,6 +12,7 @@ from treenail.adapters.fake.cluster.control_plane import ControlPlane, DelayedWo
 from treenail.adapters.fake.cluster.maker import PodMaker
 from treenail.adapters.fake.cluster.objects import Address, Change, address_of
 from treenail.adapters.fake.cluster.offspring import Offspring, suffix
+from treenail.adapters.fake.cluster.pod_runs import PodRuns
 from treenail.adapters.fake.cluster.slow_start import SlowStart
 from treenail.domain.model.pod_templates import PodTemplate
 from treenail.domain.model.pods import Owner, Pod
@@ -32,10 +33,9 @@ class StatefulSetController:
         self._offspring = offspring
         self._maker = maker
         self._dice = plane.fork()
-        self._slow = slow
-        self._being_made: set[Address] = set()
         self._revisions: dict[str, tuple[StatefulSet, str]] = {}
         self._queue = DelayedWork[Address](plane, plane.settings.control, self._sync)
+        self._runs = PodRuns(self._queue, slow)
         plane.store.listen(self._changed, "StatefulSet")
         offspring.listen("StatefulSet", self._pod_changed)
 
@@ -55,7 +55,7 @@ class StatefulSetController:
         stateful_set = self._store.find(where)
         if not isinstance(stateful_set, StatefulSet) or self._store.deleting(stateful_set):
             return
-        if where in self._being_made:
+        if self._runs.going(where):
             return
         revision = self._revision(stateful_set)
         there = {pod.name: pod for pod in self._offspring.of(stateful_set.uid)}
@@ -66,33 +66,10 @@ class StatefulSetController:
                 pods.delete(self._store, pod, pod.spec.grace_seconds)
         missing = [number for name, number in wanted.items() if name not in there]
         if missing:
-            self._make(stateful_set, missing, revision)
+            make = partial(self._make_one, stateful_set, revision)
+            self._runs.start(where, [partial(make, number) for number in missing])
 
-    def _make(self, stateful_set: StatefulSet, numbers: list[int], revision: str) -> None:
-        where = address_of(stateful_set)
-        if self._slow is None:
-            if all(self._make_one(stateful_set, number, revision) for number in numbers):
-                self._queue.succeed(where)
-            else:
-                self._queue.retry(where)
-            return
-        left = iter(numbers)
-        self._being_made.add(where)
-        self._slow.run(
-            len(numbers),
-            lambda: self._make_one(stateful_set, next(left), revision),
-            partial(self._made, where),
-        )
-
-    def _made(self, where: Address, well: bool) -> None:  # noqa: FBT001 (what is called back with)
-        self._being_made.discard(where)
-        if well:
-            self._queue.succeed(where)
-            self._queue.add(where)
-        else:
-            self._queue.retry(where)
-
-    def _make_one(self, stateful_set: StatefulSet, number: int, revision: str) -> bool:
+    def _make_one(self, stateful_set: StatefulSet, revision: str, number: int) -> bool:
         owner = Owner("StatefulSet", stateful_set.name, stateful_set.uid, "apps/v1", block_deletion=True)
         if not self._claim_storage(stateful_set, number, owner):
             return False
