@@ -29,12 +29,15 @@ def program() -> Path:
     return Path(built.stdout.strip()) / "karpenter-packing"
 
 
-class Karpenter:
-    """Runs the scheduler in a process of its own, until the `with` block ends; `folder` is to write to."""
+class KarpenterProcess:
+    """Asks a process of the program, run with a flag of its own, until the `with` block ends.
 
-    def __init__(self, folder: Path, catalogue: Path) -> None:
-        self._file = folder / "scenario.json"
-        command = [str(program()), "-serve", "-instance-types", str(catalogue)]
+    `file` is what the scenario to ask about is written to.
+    """
+
+    def __init__(self, flag: str, folder: Path, catalogue: Path) -> None:
+        self.file = folder / f"asked{flag}.json"
+        command = [str(program()), flag, "-instance-types", str(catalogue)]
         self._process = subprocess.Popen(  # noqa: S603
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -48,18 +51,12 @@ class Karpenter:
         self._process.terminate()
         self._process.communicate()
 
-    def decide(self, items: Sequence[Manifest], *, repeat: int = 1) -> Written:
-        """Return the last of so many decisions; `seconds` has one figure each.
+    def ask(self, line: str) -> Written:
+        """Return the answer to a line.
 
         Raises:
-            KarpenterError: the scheduler failed on the scenario.
+            KarpenterError: it failed on what it was asked, or its process ended.
         """
-        self._file.write_text(text([_with_uid(one) if pending(one) else one for one in items]))
-        answers = [self._ask(str(self._file)), *(self._ask("") for _ in range(repeat - 1))]
-        seconds = [figure for answer in answers for figure in answer["seconds"]]
-        return {**answers[-1], "seconds": seconds}
-
-    def _ask(self, line: str) -> Written:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(line + "\n")
@@ -71,6 +68,24 @@ class Karpenter:
         if "error" in answer:
             raise KarpenterError(str(answer["error"]))
         return answer
+
+
+class Karpenter(KarpenterProcess):
+    """Runs Karpenter's scheduler; `folder` is to write to."""
+
+    def __init__(self, folder: Path, catalogue: Path) -> None:
+        super().__init__("-serve", folder, catalogue)
+
+    def decide(self, items: Sequence[Manifest], *, repeat: int = 1) -> Written:
+        """Return the last of so many decisions; `seconds` has one figure each.
+
+        Raises:
+            KarpenterError: the scheduler failed on the scenario.
+        """
+        self.file.write_text(text([_with_uid(one) if pending(one) else one for one in items]))
+        answers = [self.ask(str(self.file)), *(self.ask("") for _ in range(repeat - 1))]
+        seconds = [figure for answer in answers for figure in answer["seconds"]]
+        return {**answers[-1], "seconds": seconds}
 
 
 def _with_uid(pod: Manifest) -> Manifest:

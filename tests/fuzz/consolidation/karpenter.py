@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeAlias
 
 from tests.fuzz.consolidation.clusters import Cluster
 from tests.fuzz.consolidation.steps import Step
-from tests.fuzz.karpenter import KarpenterError, program
+from tests.fuzz.karpenter import KarpenterProcess, Written
 from tests.fuzz.scenarios import text
-
-Written: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -40,24 +35,11 @@ class Consolidation:
     blocked: Mapping[str, str]
 
 
-class KarpenterConsolidation:
-    """Runs the disruption code in a process of its own, until the `with` block ends."""
+class KarpenterConsolidation(KarpenterProcess):
+    """Runs Karpenter's disruption code; `folder` is to write to."""
 
     def __init__(self, folder: Path, catalogue: Path) -> None:
-        self._file = folder / "cluster.json"
-        command = [str(program()), "-consolidate", "-instance-types", str(catalogue)]
-        self._process = subprocess.Popen(  # noqa: S603
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._process.terminate()
-        self._process.communicate()
+        super().__init__("-consolidate", folder, catalogue)
 
     def decide(self, cluster: Cluster, *, each: bool = False) -> Consolidation:
         """Return what it would do; with `each`, also of every candidate alone, whatever budgets say.
@@ -65,9 +47,9 @@ class KarpenterConsolidation:
         Raises:
             KarpenterError: it failed on the cluster.
         """
-        self._file.write_text(text(cluster.items))
-        asked = {"file": str(self._file), "spotToSpot": cluster.spot_to_spot, "each": each}
-        answer = self._ask(json.dumps(asked))
+        self.file.write_text(text(cluster.items))
+        asked = {"file": str(self.file), "spotToSpot": cluster.spot_to_spot, "each": each}
+        answer = self.ask(json.dumps(asked))
         command = answer["command"]
         return Consolidation(
             step=_step(command) if command else None,
@@ -75,19 +57,6 @@ class KarpenterConsolidation:
             each={name: _alone(one) for name, one in sorted(answer["each"].items())},
             blocked=answer["blocked"],
         )
-
-    def _ask(self, line: str) -> Written:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-        said = self._process.stdout.readline()
-        if not said:
-            raise KarpenterError("its process ended")
-        answer: Written = json.loads(said)
-        if "error" in answer:
-            raise KarpenterError(str(answer["error"]))
-        return answer
 
 
 def _alone(written: Written) -> Alone:
