@@ -115,6 +115,13 @@ def test_a_page_is_whole_and_its_links_lead_somewhere() -> None:
     assert len(parser.ids) == len(set(parser.ids))
 
 
+def test_a_nodes_life_is_one_sentence_for_screen_readers_too() -> None:
+    life = re.search(r'class="lane" role="img" title="([^"]*)"', render(story()))
+
+    assert life is not None
+    assert life[1] == "booting 2s to 42s, in use 42s to 30m, draining 30m to 31m; spot_interrupted"
+
+
 def test_a_page_needs_no_network_and_no_script() -> None:
     page = render(story())
 
