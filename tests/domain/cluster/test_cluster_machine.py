@@ -305,6 +305,8 @@ class ClusterMachine(RuleBasedStateMachine):
                 view = self.model.objects.view(self.model.objects.view_name(pod.node_name))
                 assert promise.heir or view is None or self.model.marks.going(view)
             assert pod is not None or promise.heir, "a pod that is gone holds a place"
+            lapses = promise.expected or promise.expires_at is not None
+            assert pod is not None or lapses, "the place of a pod that is gone is kept for good"
 
     @invariant()
     def what_is_cached_is_what_is(self) -> None:

@@ -244,6 +244,36 @@ def test_a_written_claim_that_failed_counts_for_nothing_and_takes_no_pods() -> N
     assert known.marks.going(there)
 
 
+def waiting_for_a_successor() -> ClusterModel:
+    """Return a cluster in which the scheduler put a pod into the place kept for the successor of another."""
+    other = view("c2")
+    things = (*IN_USE, claim_of(other), node_of(other), bound_pod("old", "node", 4), pending_pod("new", 4))
+    known = model(*things)
+    known.keep(Promise(like=known.objects.pods["old"], target="c1", decision="d1", heir="web"))
+    promise(known, "new", "c2")
+    lose(known, Kind.POD, "old")
+
+    see(known, bound_pod("new", "node-c1", 4, version=2))
+    return known
+
+
+def test_the_place_that_another_pod_left_in_exchange_is_inherited() -> None:
+    known = waiting_for_a_successor()
+
+    see(known, pending_pod("successor", 4))
+
+    assert [one.pod for one in known.promises.at("c2")] == ["successor"]
+
+
+def test_a_place_is_not_kept_for_good_for_a_successor_that_never_comes() -> None:
+    known = waiting_for_a_successor()
+    assert [one.pod for one in known.promises.at("c2")] == ["old"]
+
+    known.expire_promises(START + LASTS)
+
+    assert known.promises.at("c2") == ()
+
+
 @pytest.mark.parametrize(
     "starting",
     [
