@@ -13,8 +13,11 @@ from treenail.domain.telemetry.delays import Delay, DelayCause, DelayLog, Failin
 from treenail.domain.telemetry.tracing import SpanEvent
 
 _USUAL_SECONDS: Final = 1.0
-# Most nodes are ready, and show their resources, within half a minute.
-_SHORTEST: Final[Mapping[DelayCause, timedelta]] = {DelayCause.NODE_NOT_USABLE: timedelta(seconds=30)}
+# Most nodes join within a minute of their launch, and are ready and show their resources within half of one.
+_SHORTEST: Final[Mapping[DelayCause, timedelta]] = {
+    DelayCause.NODE_JOINS: timedelta(seconds=60),
+    DelayCause.NODE_NOT_USABLE: timedelta(seconds=30),
+}
 _CALLS: Final[Mapping[type, str]] = {
     AbandonNode: "Kubernetes/patch node",
     SyncNode: "Kubernetes/patch node",
@@ -51,9 +54,14 @@ class JoiningDelays:
             self._log(name).add(delay)
 
     def look(self, view: NodeView, now: datetime) -> None:
-        """Take in what keeps a node that has joined from being used at present."""
+        """Take in what keeps a node from being used at present: it has not joined, or is not ready."""
         claim, node = view.claim, view.node
-        if claim is None or node is None or claim.initialized:
+        if claim is None or claim.initialized:
+            return
+        if node is None:
+            if claim.launched and not claim.registered:
+                why = f"no node has joined for {claim.instance_type} in {claim.zone}"
+                self._log(view.name).hold({DelayCause.NODE_JOINS: ((claim.instance_id,), why)}, now)
             return
         obstacle = not_initialized(claim, node, view.lacking_drivers) if claim.registered else None
         if obstacle is not None:

@@ -42,6 +42,7 @@ class DelayCause(StrEnum):
     OTHER_DECISION = "other_decision"
     POD_REFUSED = "pod_refused"
     CLAIM_FAILED = "claim_failed"
+    NODE_JOINS = "node_joins"
     NODE_NOT_USABLE = "node_not_usable"
     DISRUPTION_BUDGET = "disruption_budget"
     DO_NOT_DISRUPT = "do_not_disrupt"

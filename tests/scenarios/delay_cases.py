@@ -262,6 +262,15 @@ CASES: Final = (
         seconds=1,
     ),
     DelayCase(
+        name="the machine takes two minutes to join",
+        inject=nothing,
+        conditions={"ec2": EC2Settings(boot=(115.0, 125.0))},
+        span="register",
+        cause="node_joins",
+        what="i-",
+        seconds=100,
+    ),
+    DelayCase(
         name="the node is not ready for a minute",
         inject=nothing,
         conditions={"cluster": ClusterSettings(ready=(60.0, 70.0))},

@@ -59,7 +59,7 @@ class Joiner:
     ) -> None:
         self._ec2 = ec2
         self._api = api
-        self._boot_seconds = boot_seconds
+        self.boot_seconds = boot_seconds
         self._deletes_nodes = deletes_nodes
         self._monotonic = monotonic
         self._boots: dict[str, float] = {}
@@ -76,7 +76,7 @@ class Joiner:
         for instance_id, described in sorted(live.items()):
             if described["State"]["Name"] != "running" or instance_id in self._joined:
                 continue
-            if now - self._boots.setdefault(instance_id, now) >= self._boot_seconds:
+            if now - self._boots.setdefault(instance_id, now) >= self.boot_seconds:
                 self._join(described)
 
     def run(self, stopping: threading.Event, *, every: float = 0.4) -> None:

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tests.real.kubernetes.proxy import Proxy
+from tests.real.lab.joiner import Joiner
 from tests.real.lab.lab import Lab
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.jaeger import Jaeger
@@ -17,7 +18,7 @@ from tests.real.system.scene import Scene, machines
 @contextmanager
 def behind_proxy(
     plane: ControlPlane, lab: Lab, jaeger: Jaeger, folder: Path, *, replicas: int, **settings: str
-) -> Iterator[tuple[Scene, Proxy]]:
+) -> Iterator[tuple[Scene, Proxy, Joiner]]:
     """Run the controller behind a proxy whose files are in `folder`, and ask for so many pods.
 
     Raises:
@@ -29,9 +30,9 @@ def behind_proxy(
         scene = Scene(plane, lab, jaeger, KUBECONFIG=str(proxy.kubeconfig), **settings)
         scene.cluster.install()
         opened.callback(scene.cluster.clear)
-        opened.enter_context(machines(scene, boot_seconds=0.2))
+        joiner = opened.enter_context(machines(scene, boot_seconds=0.2))
         opened.enter_context(scene.controller)
         profile = scene.lab.estate["instance_profile"]
         scene.cluster.apply(loners(lab.cluster, replicas=replicas, instanceProfile=profile))
-        yield scene, proxy
+        yield scene, proxy, joiner
     lab.check()

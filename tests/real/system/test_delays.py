@@ -12,6 +12,7 @@ import pytest
 
 from tests.real.kubernetes.faults import Asked, Fault
 from tests.real.kubernetes.proxy import Proxy
+from tests.real.lab.joiner import Joiner
 from tests.real.lab.lab import Lab
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.jaeger import Jaeger
@@ -24,15 +25,22 @@ from treenail.adapters.kubernetes.resources import NODE_CLAIM
 PREFIX: Final = "treenail.delay."
 # A batch is closed after a second; the first claim is refused then, and tried again after one more.
 REFUSED_SECONDS: Final = 4.0
+BOOT_SECONDS: Final = 63.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """A controller between an API server and EC2 that both can be disturbed."""
+    """A controller that stands for election, between an API server and machines that can be disturbed."""
 
     scene: Scene
     proxy: Proxy
+    joiner: Joiner
     jaeger: Jaeger
+
+    def wait_for_claim(self) -> None:
+        """Wait until there is a claim whose machine has not joined."""
+        cluster = self.scene.cluster
+        eventually(lambda: len(cluster.claims()) > len(cluster.nodes()), self.scene.summary)
 
 
 Trouble: TypeAlias = Callable[[World], AbstractContextManager[None]]
@@ -59,7 +67,7 @@ class Case:
     def new(self, world: World, before: int) -> list[dict[str, Any]]:
         """Return those that say of what waited long enough, once there are more than `before`."""
         told = self.told(world)
-        fit = [one for one in told if self.of == one[f"{PREFIX}of"]]
+        fit = [one for one in told if one[f"{PREFIX}of"].startswith(self.of)]
         return [one for one in fit if one[f"{PREFIX}seconds"] >= self.seconds] if len(told) > before else []
 
 
@@ -91,12 +99,39 @@ def killed(world: World) -> Iterator[None]:
     """The controller is killed while it waits for CreateFleet, and started anew."""
     world.scene.lab.fault("ec2", "CreateFleet", delay=8.0)
     yield
-    controller, claims = world.scene.controller, world.scene.cluster.claims
-    eventually(lambda: len(claims()) > len(world.scene.cluster.nodes()), world.scene.summary)
+    world.wait_for_claim()
     time.sleep(1)
-    controller.kill()
+    world.scene.controller.kill()
     time.sleep(2)
+    world.scene.controller.start()
+
+
+@contextmanager
+def lease_lost(world: World) -> Iterator[None]:
+    """The controller does not reach the API server, until its lease is lost; its next life takes over."""
+    world.scene.lab.fault("ec2", "CreateFleet", delay=5.0)
+    yield
+    controller = world.scene.controller
+    world.wait_for_claim()
+    with world.proxy.fault(Fault(status=503)):
+        eventually(lambda: not controller.running, "it lives without its lease", within=30)
+    assert controller.said("is lost"), controller.last_lines()
+    controller.kill()
     controller.start()
+
+
+@contextmanager
+def slow_machines(world: World) -> Iterator[None]:
+    """A machine takes more than a minute from its launch to its join."""
+    usual, world.joiner.boot_seconds = world.joiner.boot_seconds, BOOT_SECONDS
+    try:
+        yield
+        cluster = world.scene.cluster
+        world.wait_for_claim()
+        within = BOOT_SECONDS + 30
+        eventually(lambda: len(cluster.claims()) == len(cluster.nodes()), world.scene.summary, within=within)
+    finally:
+        world.joiner.boot_seconds = usual
 
 
 def _new_claim(asked: Asked) -> bool:
@@ -124,6 +159,10 @@ CASES: Final = {
         span="EC2/CreateFleet",
     ),
     "the controller is killed": Case(trouble=killed, cause="restart", of="controller", seconds=2),
+    "the lease is lost": Case(trouble=lease_lost, cause="restart", of="controller", seconds=10),
+    "a machine is slow to join": Case(
+        trouble=slow_machines, cause="node_joins", of="i-", seconds=60, span="register"
+    ),
     "the API server has too much to do": Case(
         trouble=claims_refused(429), cause="throttled", of="Kubernetes/POST", seconds=1
     ),
@@ -141,9 +180,11 @@ def world(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("delays")
-    with behind_proxy(control_plane, lab_process, jaeger, folder, replicas=1) as (scene, proxy):
+    parts = control_plane, lab_process, jaeger
+    elected = behind_proxy(*parts, folder, replicas=1, DISABLE_LEADER_ELECTION="false")
+    with elected as (scene, proxy, joiner):
         eventually(lambda: scene.cluster.running() == 1, scene.summary)
-        yield World(scene=scene, proxy=proxy, jaeger=jaeger)
+        yield World(scene=scene, proxy=proxy, joiner=joiner, jaeger=jaeger)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -163,7 +163,7 @@ def world(
 ) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("outages")
     parts = control_plane, lab_process, jaeger
-    with behind_proxy(*parts, folder, replicas=AT_REST, OTEL_EXPORTER_OTLP_TIMEOUT="2") as (scene, proxy):
+    with behind_proxy(*parts, folder, replicas=AT_REST, OTEL_EXPORTER_OTLP_TIMEOUT="2") as (scene, proxy, _):
         yield World(scene, Surroundings(plane=control_plane, proxy=proxy, lab=lab_process, jaeger=jaeger))
 
 
