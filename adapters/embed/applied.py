@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from treenail.adapters.api.account import Account
 from treenail.adapters.api.auto_mode import as_karpenter
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.manifests import Decoded, Manifest, decode_all, parse_manifests, read_manifests
@@ -35,9 +36,13 @@ def decode_applied(
     known = [one.ref for one in (*objects, *there) if isinstance(one, NodeClass)]
     decoded = decode_all(manifests, at=at, node_classes_there=known, keep_parts=True)
     for account in decoded.accounts:
-        problem = "no cluster has it: give it to the rehearsal as Conditions(account=...)"
-        raise ManifestError("", f"Account {account.name}", "", problem)
+        raise _too_late(account)
     return decoded, tuple(objects)
+
+
+def _too_late(account: Account) -> ManifestError:
+    problem = "no cluster has it: it counts from the start, in a file of -f or as Conditions(account=...)"
+    return ManifestError("", f"Account {account.name}", "", problem)
 
 
 def _check_text(text: str) -> None:
@@ -57,4 +62,5 @@ def decode_leniently(path: str | Path, at: datetime) -> Decoded:
     """
     manifests, warnings = as_karpenter(read_manifests([str(path)]))
     decoded = decode_all(manifests, lenient=True, at=at, node_classes_optional=True, keep_parts=True)
-    return replace(decoded, warnings=(*warnings, *decoded.warnings))
+    set_aside = (*decoded.set_aside, *map(_too_late, decoded.accounts))
+    return replace(decoded, warnings=(*warnings, *decoded.warnings), set_aside=set_aside)

@@ -92,7 +92,7 @@ CASES: Final[dict[str, Case]] = {
     "a node to untaint": (lambda r: r.untaint("team", "ip-1"), "untaint: node: there is no 'ip-1'"),
     "an account that is applied": (
         lambda r: r.apply(ACCOUNT),
-        "Account mine: no cluster has it: give it to the rehearsal as Conditions(account=...)",
+        "it counts from the start, in a file of -f or as Conditions(account=...)",
     ),
     "an account's region": (
         lambda _: Conditions(account=ACCOUNT.replace("{}", "{region: us-eats-1}")),
@@ -259,6 +259,18 @@ def test_durations_are_taken_as_text_and_as_seconds_everywhere() -> None:
         told = {entry.event: entry for entry in rehearsal.timeline.entries}
         assert told["SpellBegan"].fields == {"spell": "slow", "seconds": 90.0}
         assert told["ControllerStarted"].at == 20
+
+
+def test_an_account_in_a_file_that_is_applied_is_set_aside_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "snapshot.yaml"
+    path.write_text(ACCOUNT)
+    with Rehearsal() as rehearsal:
+        decoded = rehearsal.apply_file(path)
+
+        [told] = [entry for entry in rehearsal.timeline.entries if entry.event == "ObjectSetAside"]
+    assert "Account mine" in str(told.fields["object"])
+    assert "Conditions(account=...)" in str(told.fields["problem"])
+    assert [error.problem for error in decoded.set_aside] == [told.fields["problem"]]
 
 
 def test_what_apply_file_does_not_know_is_set_aside_and_the_rest_applied(tmp_path: Path) -> None:
