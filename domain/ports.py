@@ -227,7 +227,7 @@ class ClusterWriter(Protocol):
 
 
 class Cloud(Protocol):
-    """Where instances come from. Every call may raise UnavailableError or TooManyRequestsError."""
+    """The cloud, which instances come from. Every call may raise UnavailableError or TooManyRequestsError."""
 
     @abstractmethod
     def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]:
@@ -319,7 +319,7 @@ class Cloud(Protocol):
 
 
 class ZonalShifts(Protocol):
-    """Who knows which zones the cluster is shifted away from."""
+    """The source of which zones the cluster is shifted away from."""
 
     def zonal_shifts(self) -> tuple[ZonalShift, ...]:
         """Return all shifts that are known, sorted, those that ended by themselves perhaps among them.
@@ -331,7 +331,7 @@ class ZonalShifts(Protocol):
 
 
 class InterruptionQueue(Protocol):
-    """Where EC2's warnings arrive. Calls may raise UnavailableError."""
+    """The queue where EC2's warnings arrive. Calls may raise UnavailableError."""
 
     @abstractmethod
     def feed(self, to: Ref[QueueMessage]) -> None:
@@ -347,7 +347,7 @@ class InterruptionQueue(Protocol):
 
 
 class Solver(Protocol):
-    """Where packing is computed: in a process of its own, so that a long solve delays nothing else."""
+    """The solver of packing problems: in a process of its own, so that a long solve delays nothing else."""
 
     @abstractmethod
     def solve(self, problem: Problem) -> PackingPlan:
@@ -373,7 +373,7 @@ class Solver(Protocol):
 
 
 class LeaseStore(Protocol):
-    """Where one Lease is kept. Calls may raise UnavailableError; they take some seconds at most."""
+    """The store of one Lease. Calls may raise UnavailableError; they take some seconds at most."""
 
     def read(self) -> Lease | None:
         """Return the lease as it is now; None where there is none."""
@@ -394,7 +394,7 @@ class LeaseStore(Protocol):
 
 
 class Telemetry(Protocol):
-    """Where spans, metrics and log lines go. Nothing here ever blocks, but `flush`; nothing raises."""
+    """The outlet of spans, metrics and log lines. Nothing here ever blocks, but `flush`; nothing raises."""
 
     def record(self, span: Span) -> None:
         """Pass a finished span on."""

@@ -36,7 +36,7 @@ class CrashPlan:
 
     @property
     def missing(self) -> str:
-        """What has not happened of it yet, "" if all has."""
+        """The sentence that says what of it has not happened yet; "" if all has."""
         if self.happened:
             return ""
         if self.message is None:

@@ -80,7 +80,7 @@ class Expectation(Generic[M]):
 
     @property
     def instead(self) -> str:
-        """What came in place of it: whom such a message went to, and which kinds came."""
+        """The messages that came in place of it: whom such ones went to, and which kinds came."""
         return "; ".join((*self._elsewhere(), f"{self._to or 'all'} heard {_named(self._kinds())}"))
 
     def _elsewhere(self) -> Iterator[str]:

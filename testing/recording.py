@@ -81,7 +81,7 @@ class Replay:
 
     @property
     def difference(self) -> str:
-        """How the timeline differs from the recorded one, as a unified diff; "" where it does not."""
+        """The unified diff from the recorded timeline to this one; "" where they are equal."""
         now = timeline_text(self.rehearsal)
         return difference(self._expected, now, before="recorded", after="replayed")
 

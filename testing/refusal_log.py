@@ -7,7 +7,7 @@ from treenail.domain.launch.launching import ClaimFailed
 
 
 class RefusalLog:
-    """What was said of each pod last, by its uid, while no decision has placed it since. Mutable."""
+    """The code that was said of each pod last, by its uid, while no decision has placed it since. Mutable."""
 
     def __init__(self) -> None:
         self._codes: dict[str, str] = {}

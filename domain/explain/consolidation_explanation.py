@@ -74,7 +74,9 @@ def _weight(model: ClusterModel, view: NodeView) -> Iterator[Statement]:
 
 
 def _at_most(dollars: float, *, known: bool) -> str:
-    return f"at most {_dollars(dollars)}" if known else "an amount that is not known"
+    if not known:
+        return "an amount that is not known"
+    return f"at most {_dollars(dollars)}, its volumes and the overhead of a node included"
 
 
 def _dollars(an_hour: float) -> str:

@@ -1,4 +1,4 @@
-"""What every implementation of a port must do, as test classes to be derived from. They need pytest."""
+"""Test classes to derive from, of what every implementation of a port must do. They need pytest."""
 
 from __future__ import annotations
 

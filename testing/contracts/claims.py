@@ -1,4 +1,4 @@
-"""What every `ClusterReader` and `ClusterWriter` must do about NodeClaims."""
+"""Tests of what every `ClusterReader` and `ClusterWriter` must do about NodeClaims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every `Cloud` must do about launches, listings and terminations."""
+"""Tests of what every `Cloud` must do about launches, listings and terminations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every `ClusterReader` must tell whom it feeds."""
+"""Tests of what every `ClusterReader` must tell whom it feeds."""
 
 from __future__ import annotations
 

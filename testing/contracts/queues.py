@@ -1,4 +1,4 @@
-"""What every `InterruptionQueue` must do."""
+"""Tests of what every `InterruptionQueue` must do."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pods import LabelSelector
 
 PRICED = {labels.PRICE: "0.08"}
+INCLUDED = "its volumes and the overhead of a node included"
 KEPT = {labels.DO_NOT_DISRUPT: "true"}
 NO_EVICTION = PodDisruptionBudget(name="web", selector=LabelSelector(), disruptions_allowed=0)
 
@@ -28,7 +29,7 @@ def test_a_node_that_may_go_says_what_that_saves_at_most() -> None:
     (says,) = said(its_pod())
 
     assert says.startswith("Consolidation may give it up where its pods have places that cost less")
-    assert says.endswith("that would save at most $0.1000/h ($73 a month).")
+    assert says.endswith(f"that would save at most $0.1000/h ($73 a month), {INCLUDED}.")
 
 
 def test_a_node_whose_pool_lets_it_return_says_where_to_and_for_how_much() -> None:
@@ -47,7 +48,7 @@ def test_a_node_whose_pool_lets_it_return_says_where_to_and_for_how_much() -> No
 def test_each_blocker_is_named_with_what_its_going_would_save() -> None:
     pod, budget = said(its_pod(annotations=KEPT), NO_EVICTION)
 
-    saved = "Without that, its going would save at most $0.1000/h ($73 a month)."
+    saved = f"Without that, its going would save at most $0.1000/h ($73 a month), {INCLUDED}."
     assert (
         pod
         == f'Consolidation leaves it: pod has "{labels.DO_NOT_DISRUPT}" annotation (Pod=default/p1). {saved}'
