@@ -134,6 +134,63 @@ REFUSED_CLAIMS: Final[dict[str, Refused]] = {
         "should match",
         '"b c" is not a label value',
     ),
+    "unknown operator of a claim": Refused(
+        claim(**asking("a", "Is", "b")),
+        "spec.requirements[0].operator",
+        'Unsupported value: "Is"',
+        '"Is" is not one of DoesNotExist, Exists, Gt, Gte, In, Lt',
+    ),
+    "long key of a claim": Refused(
+        claim(**asking("a" * 64, "Exists")),
+        "spec.requirements[0].key",
+        "should match",
+        "is not a label key (such as team or example.com/team)",
+    ),
+    "malformed taint of a claim": Refused(
+        claim(taints=[{**TAINT, "value": "a/b"}]),
+        "spec.taints[0].value",
+        "should match",
+        '"a/b" is not a label value (at most 63 letters, digits',
+    ),
+    "unknown effect of a claim's taint": Refused(
+        claim(taints=[{"key": "a", "effect": "NoWay"}]),
+        "spec.taints[0].effect",
+        'Unsupported value: "NoWay"',
+        '"NoWay" is not one of NoSchedule, PreferNoSchedule, NoExecute',
+    ),
+    "claim with a taint without a key": Refused(
+        claim(taints=[{"effect": "NoSchedule"}]), "spec.taints[0].key", "Required value", "is missing"
+    ),
+    "one taint twice among those of a claim": Refused(
+        claim(taints=[TAINT, TAINT]),
+        "spec.taints",
+        "one key and effect are there twice",
+        "a with NoSchedule is there twice",
+    ),
+    "request of a claim that is no quantity": Refused(
+        claim(resources={"requests": {"cpu": "much"}}),
+        "spec.resources.requests.cpu",
+        "should match",
+        '"much" is not a quantity (such as 500m, 2 or 1.5Gi)',
+    ),
+    "minValues of 0 of a claim": Refused(
+        claim(**asking("a", "Exists", minValues=0)),
+        "spec.requirements[0].minValues",
+        "should be greater than or equal to 1",
+        "0 is not between 1 and 50",
+    ),
+    "claim of a class without a name": Refused(
+        claim(nodeClassRef={"group": KWOK["group"], "kind": KWOK["kind"]}),
+        "spec.nodeClassRef.name",
+        "Required value",
+        "is missing",
+    ),
+    "negative grace of a claim": Refused(
+        claim(terminationGracePeriod="-5m"),
+        "spec.terminationGracePeriod",
+        "should match",
+        '"-5m" is not a duration (such as 30s, 15m, 1h30m or 720h)',
+    ),
     "value with a sign of a machine": Refused(
         machine(**asking("a", "NotIn", "+5")),
         "spec.requirements[0].values",
