@@ -141,9 +141,9 @@ class ExpectedPods:
     def wished_with(self, pod: Pod, now: datetime) -> int:
         """Return how many pods of its workload are planned with a pod, it included.
 
-        Those to come, and those there without a node, also where some have a place: to count them takes long.
-        0 where nobody knows what the workload wants, where it has more than that and is still to delete some,
-        or where the last plan had no places for pods to come.
+        Those to come, and those there without a node, less those of both that have a place. 0 where nobody
+        knows what the workload wants, where it has more than that and is still to delete some, or where the
+        last plan had no places for pods to come.
         """
         owner = pod.owner.uid if pod.owner is not None else ""
         wish = self._wishes.get(owner)
@@ -151,7 +151,7 @@ class ExpectedPods:
             return 0
         if not self.keeps_all(owner) or self.like(owner) is None:
             return 0
-        return self.unpromised(owner, now) + len(wish.unbound)
+        return self.unpromised(owner, now) + len(wish.unbound) - self._promises.waiting(owner)
 
     def unpromised(self, owner: str, now: datetime | None = None) -> int:
         """Return how many of the pods to come have no promise."""

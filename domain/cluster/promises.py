@@ -66,6 +66,8 @@ class PromiseBook:
         self._expected: dict[str, dict[str, None]] = {}
         # Those of them that are buffers.
         self._buffers: dict[str, None] = {}
+        # Promises to pods that are there and wait, by their owner.
+        self._waiting: dict[str, dict[str, None]] = {}
         # By expiry. An entry is out of date when its promise has ended or has got another one.
         self._expiries: list[tuple[datetime, str]] = []
 
@@ -124,6 +126,10 @@ class PromiseBook:
         """Return how many promises there are to pods that an owner is still to make."""
         return len(self._expected.get(owner, ()))
 
+    def waiting(self, owner: str) -> int:
+        """Return how many pods of an owner that are there wait for the place they were promised."""
+        return len(self._waiting.get(owner, ()))
+
     def heirless(self, owner: str) -> int:
         """Return how many promises wait for a pod that an owner makes."""
         return len(self._heirless.get(owner, ())) + len(self._expected.get(owner, ()))
@@ -136,6 +142,8 @@ class PromiseBook:
             self._expected.setdefault(promise.heir, {})[promise.pod] = None
             if promise.of_buffer:
                 self._buffers[promise.heir] = None
+        elif not promise.heir:
+            self._waiting.setdefault(_owner(promise), {})[promise.pod] = None
         if promise.expires_at is not None:
             heapq.heappush(self._expiries, (promise.expires_at, promise.pod))
 
@@ -149,6 +157,11 @@ class PromiseBook:
         if not places:
             del self._by_target[promise.target]
         self._reserved.pop(promise.target, None)
+        waiting = self._waiting.get(_owner(promise))
+        if waiting is not None and pod in waiting:
+            del waiting[pod]
+            if not waiting:
+                del self._waiting[_owner(promise)]
         expected = self._expected.get(promise.heir)
         if expected is not None and promise.expected:
             del expected[pod]
@@ -248,3 +261,7 @@ class PromiseBook:
     def all(self) -> Iterable[Promise]:
         """Return every promise, in the order made."""
         return self._by_pod.values()
+
+
+def _owner(promise: Promise) -> str:
+    return promise.like.owner.uid if promise.like.owner is not None else ""

@@ -325,6 +325,9 @@ class PromiseMachine(RuleBasedStateMachine):
             there = {p.pod: p for p in self.plain.values() if p.target == place}
             assert {p.pod: p for p in self.book.at(place)} == there
             assert self.book.reserved(place) == total(p.requests for p in there.values())
+        for owner in ("web", "api"):
+            owned = [p for p in self.plain.values() if p.like.owner is not None and p.like.owner.uid == owner]
+            assert self.book.waiting(owner) == sum(not p.heir for p in owned)
         ends = [p.expires_at for p in self.plain.values() if p.expires_at is not None]
         assert self.book.next_expiry() == min(ends, default=None)
 
