@@ -411,7 +411,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     @property
     def _deciding(self) -> bool:
-        """Whether a decision is made, or soon will be, on pods or on nodes that are to be replaced."""
+        """True if a decision is made, or soon will be, on pods or on nodes that are to be replaced."""
         return not self._decisions.idle or self._judge.plans
 
     def _accept_brought(self, now: datetime) -> None:

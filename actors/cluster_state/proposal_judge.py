@@ -121,7 +121,7 @@ class ProposalJudge:
 
     @property
     def plans(self) -> bool:
-        """Whether nodes are considered whose pods a decision is to find places for."""
+        """True if nodes are considered whose pods a decision is to find places for."""
         return self._book.to_be_planned
 
     def settle_brought(

@@ -41,7 +41,7 @@ class Item:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is to be told of it."""
+        """True if nothing is to be told of it."""
         return not self.objects and self.aside is None
 
     @property

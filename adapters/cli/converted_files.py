@@ -41,7 +41,7 @@ class Document:
 
     @property
     def is_yaml_of_one(self) -> bool:
-        """Whether it says how its object is written: JSON does not, and lists are taken apart."""
+        """True if it says how its object is written: JSON does not, and lists are taken apart."""
         return len(self.manifests) == 1 and not isinstance(self.manifests[0].content, bytes)
 
     @property

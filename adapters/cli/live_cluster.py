@@ -59,7 +59,7 @@ class ClusterContents:
 
     @property
     def knows_claims(self) -> bool:
-        """Whether a node that no claim is known of has none."""
+        """True if a node that no claim is known of has none."""
         return all(one.kind is not Kind.NODE_CLAIM for one in self.set_aside)
 
     def problems(self, kinds: Collection[Kind], names: Collection[str], namespace: str = "") -> list[str]:

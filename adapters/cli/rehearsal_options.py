@@ -94,7 +94,7 @@ class RehearsalOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
     @property
     def two_sides(self) -> bool:
-        """Whether there is a side B."""
+        """True if there is a side B."""
         return bool(self.others or self.other_settings)
 
     @property

@@ -95,12 +95,12 @@ class TypeRecord(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
 
     @property
     def exotic(self) -> bool:
-        """Whether it is bare metal or has GPUs or accelerators."""
+        """True if it is bare metal or has GPUs or accelerators."""
         return "metal" in self.name or bool(self.gpus or self.accelerators)
 
     @property
     def specialised(self) -> bool:
-        """Whether it is for high-performance computing, or has FPGAs, video chips or GPUs beside arm64."""
+        """True if it is for high-performance computing, or has FPGAs, video chips or GPUs beside arm64."""
         return self.family.startswith(_SPECIALISED) or (bool(self.gpus) and self.arch == "arm64")
 
     @property

@@ -44,7 +44,7 @@ class WorkloadLow:
 
     @property
     def too_few(self) -> bool:
-        """Whether fewer were ready than the budget wanted."""
+        """True if fewer were ready than the budget wanted."""
         return self.needs is not None and self.fewest < self.needs
 
 

@@ -116,7 +116,7 @@ class Definition:
         return str(service.get("path") or urlsplit(self._client.url or "").path)
 
     def is_converted_by(self, at: Mapping[str, Any], ca_bundle: bytes) -> bool:
-        """Whether a webhook is asked `at` a place, as a definition says it, that `ca_bundle` vouches for."""
+        """True if a webhook is asked `at` a place, as a definition says it, that `ca_bundle` vouches for."""
         asked = self._read.spec.conversion.strategy == "Webhook"
         return asked and self._client.reached_at() == at and self.ca_bundle == ca_bundle
 

@@ -26,7 +26,7 @@ class WatchHeader(headers.Header, rename="camel"):
 
     @property
     def ends_list(self) -> bool:
-        """Whether this is the bookmark with which a streamed list ends."""
+        """True if this is the bookmark with which a streamed list ends."""
         return self.annotations is not None and self.annotations.ends == "true"
 
 

@@ -108,7 +108,7 @@ class KubernetesReader:
 
     @property
     def known(self) -> bool:
-        """Whether all there is was read once."""
+        """True if all there is was read once."""
         watching = self._watching
         if watching is None:
             return False

@@ -97,7 +97,7 @@ class Stored:
 
     @property
     def deleting(self) -> bool:
-        """Whether it goes as soon as its last finalizer does."""
+        """True if it goes as soon as its last finalizer does."""
         return bool(self.metadata.deletion_timestamp)
 
     @property

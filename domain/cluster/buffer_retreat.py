@@ -22,7 +22,7 @@ _LONGEST: Final = timedelta(minutes=10)
 
 
 class BufferRetreat:
-    """Where limits leave no room for pods, the places on nodes with nothing else end. Mutable.
+    """Places of buffers on nodes with nothing else, which end where limits leave no room for pods. Mutable.
 
     These nodes are given back as empty then, by the terms of their pools, and the pods are tried again. Until
     they have nodes, for ten minutes at most, no places are looked for. That is done once for each pod: one

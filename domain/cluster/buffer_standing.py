@@ -33,12 +33,12 @@ class BufferStanding:
 
     @property
     def lacking(self) -> int:
-        """How many places it has not."""
+        """The number of places it lacks."""
         return max(0, self.found.wanted - self.ready - self.coming) if self.found is not None else 0
 
     @property
     def limited(self) -> bool:
-        """Whether the limits of a pool leave no room for some of its places."""
+        """True if the limits of a pool leave no room for some of its places."""
         refusals = self.refused.refusals if self.refused is not None else ()
         return any(one.reason is Reason.LIMIT_REACHED for one in refusals)
 

@@ -28,7 +28,7 @@ _NO_SPEC: Final = PodSpec()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """What a buffer asks for, and why it asks for nothing.
+    """The request of a buffer, or why it asks for nothing.
 
     `reason` is that of the condition ReadyForProvisioning. Where nothing is `known` of what it refers to,
     places stay as they are.
@@ -45,7 +45,7 @@ class Resolution:
 
     @property
     def ready(self) -> bool:
-        """Whether it is known what its places are like."""
+        """True if it is known what its places are like."""
         return self.template is not None
 
 

@@ -26,7 +26,7 @@ from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
 
 
 class Capacity:
-    """What is free, computed when it is asked for and kept until it is forgotten.
+    """The free capacity, computed when it is asked for and kept until it is forgotten.
 
     Who changes what it was computed from calls the `forget_*` method for it; `ChangeRecorder` does so.
     """

@@ -17,7 +17,7 @@ from treenail.domain.model.pods import Pod
 
 @dataclass(slots=True)
 class Changes:
-    """What a fact changed, for those who must hear of it. Names in the order they changed.
+    """The changes by a fact, for those who must hear of it. Names in the order they changed.
 
     `retry_refused` are the kinds of changes among them that could give refused pods a place, `crowded_out`
     the uids of pods whose room on a node that was bought for them others took, and `to_come_ended` the

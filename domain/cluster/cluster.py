@@ -102,7 +102,7 @@ class ClusterModel:
 
     @property
     def version(self) -> object:
-        """What is equal at two times only where nothing that consolidation looks at changed between them.
+        """A version, equal at two times only where nothing that consolidation looks at changed between them.
 
         None while changes are still to be taken.
         """

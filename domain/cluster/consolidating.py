@@ -32,7 +32,7 @@ class ConsolidationPostponed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationPlanned:
-    """What a pass found for a snapshot; a `plan` of None says that it was given up, or failed."""
+    """The finding of a pass for a snapshot; a `plan` of None says that it was given up, or failed."""
 
     decision: Decision
     snapshot: Snapshot

@@ -11,7 +11,7 @@ from treenail.domain.model.resources import Resources
 
 
 class DaemonSizes:
-    """What the youngest pod of each DaemonSet requests, of those that have a node. Mutable.
+    """The requests of the youngest pod of each DaemonSet, of those that have a node. Mutable.
 
     Admission may add to what the template says: the container of a mesh, the overhead of a runtime class,
     the defaults of a LimitRange. A node bought for a pod beside the template alone has no room for that pod.

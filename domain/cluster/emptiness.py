@@ -86,7 +86,7 @@ def empty_since(view: NodeView) -> datetime | None:
 
 
 class PodEvents:
-    """When pods last came to nodes and left them, as was heard. Mutable.
+    """The times when pods last came to nodes and left them, as was heard. Mutable.
 
     Claims say so seconds later, in a large cluster a minute: decisions need not wait for that.
     """
@@ -118,7 +118,7 @@ class PodEvents:
 
 
 class PodEventBook:
-    """What is to be written of pods that came and left: the last of each node. Times in monotonic seconds."""
+    """Pods that came and left, to be written: the last of each node. Times in monotonic seconds."""
 
     def __init__(self) -> None:
         # By claim, oldest first: what is to be written, and not before when.

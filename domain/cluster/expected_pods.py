@@ -34,7 +34,7 @@ _REVISION: Final = "controller-revision-hash"
 
 @dataclass(slots=True)
 class _Wish:
-    """What is known of one workload's pods. `left` are those that ceased to be active since its last news.
+    """The knowledge of one workload's pods. `left` are those that ceased to be active since its last news.
 
     `unbound` are the active ones without a node.
     `refused` says that the last plan with pods to come had no places for them. `failed` is how many failed,

@@ -19,7 +19,7 @@ _LEFT: Final = timedelta(seconds=5)
 
 
 class ExpectedSlices:
-    """How far EC2 granted what was planned for pods to come, by the workload that makes them. Mutable.
+    """The share that EC2 granted of what was planned for pods to come, by their workload. Mutable.
 
     Where a workload is to make more pods than were planned, the next slice is due when all claims made for
     the last one are launched. Where one of them is not to be had, or no place was found for all, it is due

@@ -17,7 +17,7 @@ from treenail.domain.model.pods import Pod
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeLoad:
-    """What the pods on a node mean, whatever the time is and however many evictions budgets allow.
+    """The meaning of the pods on a node, whatever the time is and however many evictions budgets allow.
 
     `moving` are the uids of those that come back elsewhere, with their `eviction_costs`; `disruption` is what
     it costs to drain the node, and `empty` whether it may go as empty if nothing is promised a place there.

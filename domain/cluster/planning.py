@@ -67,7 +67,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidation:
-    """What is to be consolidated of a snapshot: see `ConsolidationProblem`.
+    """The part of a snapshot that is to be consolidated: see `ConsolidationProblem`.
 
     `staying` are nodes that are no candidates, and why; `events` the reason of the event that says so, for
     those of which people are told. `about` is what each node is known by, by name.
@@ -114,7 +114,7 @@ class PackRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanDecided:
-    """Where the pods of a snapshot should go. Nothing is done yet. Refusals name every pool.
+    """A plan for where the pods of a snapshot should go. Nothing is done yet. Refusals name every pool.
 
     Of a consolidation move, `removed` are the nodes that go, `saves` is what the cluster costs less by it,
     $/h, `costs` what making it does, $ once, and `origins` what its claims are to say of that. It holds once

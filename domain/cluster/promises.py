@@ -41,7 +41,7 @@ class Promise:
 
     @property
     def of_buffer(self) -> bool:
-        """Whether a capacity buffer keeps the place."""
+        """True if a capacity buffer keeps the place."""
         return self.expected and of_buffer(self.heir)
 
     @property

@@ -213,7 +213,7 @@ def _asked_of(pod: Pod) -> object:
 
 
 class LimitsWatch:
-    """Whether pools may buy more of what they have limits on than when pods were refused. Mutable."""
+    """A watch on limits: whether pools may buy more than when pods were refused. Mutable."""
 
     def __init__(self) -> None:
         self._least: dict[str, Resources] = {}

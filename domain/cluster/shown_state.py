@@ -29,7 +29,7 @@ class ShownPod:
 
 @dataclass(frozen=True, slots=True)
 class StateShown:
-    """What is there at `now`: nodes by name, pods that wait by namespace and name."""
+    """The state at `now`: nodes by name, pods that wait by namespace and name."""
 
     revision: int
     now: datetime

@@ -33,7 +33,7 @@ _MOST_REMEMBERED: Final = 200_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """What one volume of a pod asks for. It is `known`, or to be made (`fresh`, by a driver), or neither."""
+    """The demand of one volume of a pod. It is `known`, or to be made (`fresh`, by a driver), or neither."""
 
     alternatives: Alternatives = _ANYWHERE
     known: Attachment | None = None

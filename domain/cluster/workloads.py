@@ -40,7 +40,7 @@ class Workload:
 
     @property
     def told_as(self) -> str:
-        """What people know it by: the object that made it, or its own kind and name."""
+        """The name that people know it by: the object that made it, or its own kind and name."""
         return self.part_of or f"{self.kind}/{self.name}"
 
 

@@ -22,7 +22,7 @@ from treenail.domain.scheduling.revalidation import Held, what_holds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What becomes of departures. Each is in one of the three, in the order they were proposed.
+    """The fate of departures. Each is in one of the three, in the order they were proposed.
 
     Of those `refused` it says why; `lacking` are those that nothing speaks against but that some
     of their pods, the ones named, have no place.

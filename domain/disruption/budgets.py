@@ -145,7 +145,7 @@ class BudgetBook:
 
 @dataclass(frozen=True, slots=True)
 class _Allowed:
-    """How many nodes of a pool may be disrupted at a time, which schedules of its budgets change."""
+    """The number of a pool's nodes that may be disrupted at a time, which schedules of its budgets change."""
 
     pool: NodePool
     reason: str

@@ -26,7 +26,7 @@ from treenail.domain.packing.problem import NODE_OVERHEAD_COST
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationRules:
-    """What the settings say of consolidation.
+    """The settings of consolidation.
 
     With `acting` false, moves are looked for and told, and not made. `payback` is for pools that name none
     (None for any saving), `node_overhead_cost` ($/h) for those whose nodes say no other.
@@ -40,7 +40,7 @@ class ConsolidationRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationScope:
-    """What of a cluster may be consolidated now, on which terms, and why other nodes stay.
+    """The part of a cluster that may be consolidated now, on which terms, and why other nodes stay.
 
     Budgets of pools are not asked: `terms` leave open how many nodes may go. Candidates, nodes that stay
     and those that do not receive pods are the same before `same_until` (None: always) where nothing happens.

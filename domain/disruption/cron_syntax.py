@@ -22,7 +22,7 @@ _ANY: Final = "*"
 
 @dataclass(frozen=True, slots=True)
 class CronField:
-    """What one field of a schedule may say: the numbers `least` to `most`, and names of the first of them."""
+    """The values of a schedule's field: the numbers `least` to `most`, and names of the first of them."""
 
     least: int
     most: int

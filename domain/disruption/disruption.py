@@ -69,7 +69,7 @@ class DisruptionProposed:
 
     @property
     def replaced_first(self) -> bool:
-        """Whether the nodes go only once their pods have other places."""
+        """True if the nodes go only once their pods have other places."""
         return self.planned is not None or (self.cause in REPLACED and not self.forceful)
 
 
@@ -117,7 +117,7 @@ class DisruptNodes:
 
     @property
     def emptied_first(self) -> bool:
-        """Whether pods leave before the claims are deleted: where nothing is bought, the nodes may stay.
+        """True if pods leave before the claims are deleted: where nothing is bought, the nodes may stay.
 
         Once a claim is deleted, a node would have to be bought for a pod that then loses its place.
         """

@@ -50,7 +50,7 @@ class DisruptionCandidates:
 
     @property
     def to_be_planned(self) -> bool:
-        """Whether a decision is to be made, or is made, on some of these."""
+        """True if a decision is to be made, or is made, on some of these."""
         return bool(self._waiting or self._planned)
 
     @property

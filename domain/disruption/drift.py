@@ -36,7 +36,7 @@ _NOTHING_KNOWN: Final = NodeClassMeaning()
 
 @dataclass(frozen=True)
 class Standard:
-    """What claims of a pool are held against, as far as it is known.
+    """The standard that claims of a pool are held against, as far as it is known.
 
     That is the pool, its node class, what that means, and how instances were found to be.
     """

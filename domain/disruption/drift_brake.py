@@ -22,7 +22,7 @@ _PAUSES: Final = Backoff(first=FIRST_PAUSE.total_seconds(), longest=timedelta(ho
 
 
 class DriftBrake:
-    """Whether drifted nodes of one pool may be replaced now. Mutable.
+    """The brake that says whether drifted nodes of one pool may be replaced now. Mutable.
 
     A claim that was made from the pool and its class as they are, and drifted before long all the same, shows
     that those made in place of others would drift too. Then nothing is replaced for 10 min, 20... a day, and

@@ -26,7 +26,7 @@ _MOST_ORIGINS: Final = 16
 
 
 class MoveHistory:
-    """What nodes were bought for that replaced others, for six hours. Mutable.
+    """The reasons for which nodes were bought that replaced others, for six hours. Mutable.
 
     It is kept by the names of their claims, and written on these, for after a restart: `origins` tells what a
     new claim is to say (`write_origins`), and `bought` takes in its name. Of more than `most` claims those
@@ -41,7 +41,7 @@ class MoveHistory:
 
     @property
     def loops(self) -> int:
-        """How many moves were refused so far because they undo another, each counted once in six hours."""
+        """The number of moves refused so far because they undo another, each counted once in six hours."""
         return self._loops
 
     def origins(self, removed: Sequence[NodeClaim], saving: float, now: datetime) -> tuple[Origin, ...]:

@@ -1,4 +1,4 @@
-"""How a consolidation move ended, as a span of its decision: made, and what it saves, or withdrawn."""
+"""The end of a consolidation move, as a span of its decision: made, and what it saves, or withdrawn."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from treenail.domain.packing.problem import NODE_OVERHEAD_COST
 
 @dataclass(frozen=True)
 class NodePrices:
-    """What is known of prices, in $/h.
+    """All that is known of prices, in $/h.
 
     `types` are the instance types of each pool's catalogue by name; a pool is missing where nobody can tell.
     `volume_costs` is what the volumes of a node of each pool cost, `overhead_cost` what a node costs beside,

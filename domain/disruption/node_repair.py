@@ -50,7 +50,7 @@ class Diagnosis:
 
     @property
     def why(self) -> str:
-        """What is wrong, as one phrase."""
+        """The fault, as one phrase."""
         condition = self.condition
         because = f" ({condition.reason})" if condition.reason else ""
         return f"condition {condition.type} is {condition.status.value}{because} since {self.since:%H:%M:%SZ}"

@@ -48,7 +48,7 @@ class NodeFailed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeStep:
-    """What brings a pool nearer to its size: new nodes, and the names of those that go.
+    """A step that brings a pool nearer to its size: new nodes, and the names of those that go.
 
     Those of `unused` have nothing that budgets are about; of `surplus` as many may go as budgets allow, in
     this order; `replaced` ones drifted, and there is another node for each. `unreplaced` ones drifted as

@@ -13,7 +13,7 @@ from treenail.domain.model.instance_types import InstanceType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstancesSurveyed:
-    """How things stood at `surveyed_at`: the instances of the cluster by id, and what a pool could launch.
+    """The state at `surveyed_at`: the instances of the cluster by id, and what a pool could launch.
 
     `types` are by name; None where nobody could tell.
     """

@@ -11,7 +11,7 @@ _FEW: Final = 64
 
 
 class WindowEnds:
-    """When `consolidateAfter` is over of each node of a pool, by the name of its claim. Mutable.
+    """The times when `consolidateAfter` is over of each node of a pool, by the name of its claim. Mutable.
 
     Of a node whose window moves on and on, only the last end takes room.
     """

@@ -1,4 +1,4 @@
-"""How far a node is, in few words: what it does, and what it waits for."""
+"""Progress of a node in few words: what it does, and what it waits for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ENDING: Final = ("Drained", "VolumesDetached", "InstanceTerminating")
 
 
 class Progress(StrEnum):
-    """How far a node is in its life."""
+    """The progress of a node in its life."""
 
     LAUNCHING = "launching"
     BOOTING = "booting"

@@ -36,12 +36,12 @@ class Impairment:
 
     @property
     def checked(self) -> bool:
-        """Whether it was a check that failed: then nobody can rely on what runs there."""
+        """True if it was a check that failed: then nobody can rely on what runs there."""
         return self.kind in (InterruptionKind.INSTANCE_STATUS, InterruptionKind.SYSTEM_STATUS)
 
     @property
     def unhealthy(self) -> bool:
-        """Whether it is the instance, or its host, that is at fault, and no contract that ends."""
+        """True if it is the instance, or its host, that is at fault, and no contract that ends."""
         return self.kind is not InterruptionKind.CAPACITY_RESERVATION_INTERRUPTED
 
     def lasts(self, now: datetime) -> bool:
@@ -59,7 +59,7 @@ class Impairment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impairments:
-    """What is wrong with instances: by their statuses, then by their reservations, each sorted by id.
+    """The faults of instances: by their statuses, then by their reservations, each sorted by id.
 
     Nothing is known of the kinds in `unanswered`.
     """

@@ -26,7 +26,7 @@ class NoticeError(ValueError):
 
 
 class InterruptionKind(StrEnum):
-    """What a message, or what EC2 says of a status, is about, as Karpenter's metrics name it."""
+    """The subject of a message, or of what EC2 says of a status, as Karpenter's metrics name it."""
 
     SPOT_INTERRUPTED = "spot_interrupted"
     REBALANCE_RECOMMENDATION = "rebalance_recommendation"
@@ -41,7 +41,7 @@ class InterruptionKind(StrEnum):
 
     @property
     def cause(self) -> Cause | None:
-        """Why a node ends that is given back for such a message; None where none is."""
+        """The cause of a node's end that is given back for such a message; None where none is."""
         return None if self is InterruptionKind.NO_OP else Cause(self.value)
 
 
@@ -71,7 +71,7 @@ class Notice:
 
     @property
     def cause(self) -> Cause | None:
-        """Why a node ends that is given back for this; None where none is."""
+        """The cause of a node's end that is given back for this; None where none is."""
         return self.kind.cause
 
 

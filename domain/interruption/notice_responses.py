@@ -9,7 +9,7 @@ from treenail.domain.interruption.message_parsing import InterruptionKind
 
 
 class Response(StrEnum):
-    """What follows from a warning: its nodes are given back, or it is recorded and no more."""
+    """The response to a warning: its nodes are given back, or it is recorded and no more."""
 
     ACT = "act"
     RECORD = "record"

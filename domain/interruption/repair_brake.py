@@ -32,7 +32,7 @@ class _GivenUp:
 
 
 class RepairBrake:
-    """Which nodes were given up as unwell, and are not gone yet. Mutable.
+    """The nodes that were given up as unwell, and are not gone yet. Mutable.
 
     What goes counts until two minutes after its claim is gone, and where a process before this one gave it
     up, until that is. A group is as large as it was when the first of it went, so that nodes bought instead

@@ -23,7 +23,7 @@ class _Open:
 
 
 class SeenMessages:
-    """Which messages were seen within an hour, and which must stay in the queue. Mutable.
+    """The messages that were seen within an hour, and which of them must stay in the queue. Mutable.
 
     `clock` gives seconds. A message that comes again has another receipt; those before hold no more.
     """

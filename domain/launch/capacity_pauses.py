@@ -21,7 +21,7 @@ class _Pause:
 
 
 class CapacityPauses:
-    """Which offerings nothing that runs is moved to, as they ran out. Mutable. Times are monotonic seconds.
+    """Offerings that ran out, to which nothing that runs is moved. Mutable. Times are monotonic seconds.
 
     Each is for ten minutes, and for twice as long, up to four hours, when it runs out again. One that was
     had for as long as it was paused, without running out, begins anew. `uniform` draws between two bounds.

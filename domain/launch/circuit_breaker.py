@@ -18,7 +18,7 @@ _PROBES: Final = Backoff(first=2.0, longest=30.0, jitter=0.25)
 
 @dataclass(slots=True)
 class _Held:
-    """How often calls of a class failed in a row, those that wait, and how often one of them was let go."""
+    """The number of failures in a row of a class's calls, those that wait, and how often one was let go."""
 
     failures: int = 0
     probes: int = 0
@@ -27,7 +27,7 @@ class _Held:
 
 
 class CircuitBreaker:
-    """Which calls wait, by node class. A class that calls came to something of has none. Mutable."""
+    """The calls that wait, by node class. A class that calls came to something of has none. Mutable."""
 
     def __init__(self) -> None:
         self._classes: dict[NodeClassRef, _Held] = {}

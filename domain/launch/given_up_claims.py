@@ -10,14 +10,14 @@ from treenail.domain.model.nodes import NodeClaim
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenUp:
-    """What `says` that a claim comes to nothing, and whether that is known to be `written`."""
+    """The message that `says` that a claim comes to nothing, and whether that is known to be `written`."""
 
     says: ClaimGivenUp
     written: bool
 
 
 class GivenUpClaims:
-    """What was given up, by claim. One whose writing was never answered may show up later. Mutable."""
+    """The claims that were given up. One whose writing was never answered may show up later. Mutable."""
 
     def __init__(self) -> None:
         self._given_up: dict[str, GivenUp] = {}

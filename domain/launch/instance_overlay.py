@@ -1,4 +1,4 @@
-"""What node overlays say of an instance that was bought: its price, and what its node will have besides."""
+"""Node overlays of an instance that was bought: its price, and what its node will have besides."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ _Draft: TypeAlias = tuple[str, Sequence[_Offered], Sequence[Override]]
 
 
 class LaunchOptions:
-    """What is on offer, and how to buy for a claim from it: found once for all claims that ask for the same.
+    """The offers for a claim, and how to buy from them: found once for all claims that ask for the same.
 
     That takes milliseconds for each that differs: where there are many, nobody should wait for it. Not for
     threads to share, but one may go on where another ended.

@@ -24,7 +24,7 @@ from treenail.domain.model.errors import ConflictError, InvalidError, NodeClassN
 
 
 class LaunchState(Enum):
-    """Where a claim stands on its way to an instance. Several share a batch, and then a call."""
+    """The state of a claim on its way to an instance. Several share a batch, and then a call."""
 
     PLANNED = "planned"
     WRITING = "writing"
@@ -45,7 +45,7 @@ class LaunchState(Enum):
 
 
 class LaunchEvent(Enum):
-    """What happens to a claim that is being launched, as a sentence of its table."""
+    """An event of a claim that is being launched, as a sentence of its table."""
 
     FLUSHED = "the trace of its decision is flushed"
     WRITTEN = "it is written"

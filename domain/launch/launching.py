@@ -73,7 +73,7 @@ class ClaimFailed:
 
 @dataclass(frozen=True, slots=True)
 class LaunchMark:
-    """What a claim says of its launch: which call, which of its instances, and what was asked for."""
+    """The mark of its launch on a claim: which call, which of its instances, and what was asked for."""
 
     token: str
     index: int
@@ -104,7 +104,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class _Everywhere:
-    """What is said of all that is launched."""
+    """The cluster's name and the tags of all that is launched."""
 
     cluster_name: str
     tags: Mapping[str, str]

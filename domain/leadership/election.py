@@ -35,7 +35,7 @@ class Election:
 
     @property
     def mine(self) -> bool:
-        """Whether the lease says that this candidate holds it."""
+        """True if the lease says that this candidate holds it."""
         return self._known is not None and self._known.holder == self._identity
 
     @property
@@ -51,7 +51,7 @@ class Election:
 
     @property
     def looked(self) -> bool:
-        """Whether anything is known of the lease, be it that there is none."""
+        """True if anything is known of the lease, be it that there is none."""
         return self._looked_at > -math.inf
 
     def see(self, lease: Lease | None, at: float, *, unused: bool = False) -> None:

@@ -32,7 +32,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseTiming:
-    """How a lease is won and kept, in seconds: the first three are those of Karpenter and of client-go.
+    """The seconds by which a lease is won and kept: the first three are Karpenter's and client-go's.
 
     `lease`: how long it is good for after a renewal, to all others. `renew_within`: how long its holder takes
     it to be good; the difference is for calls that are under way and for clocks that run at different speeds.

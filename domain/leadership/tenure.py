@@ -26,12 +26,12 @@ class Tenure:
 
     @property
     def held(self) -> bool:
-        """Whether a call that changes something may begin now."""
+        """True if a call that changes something may begin now."""
         return not self._ended and self._clock() < self._until
 
     @property
     def ended(self) -> bool:
-        """Whether no call will ever begin any more."""
+        """True if no call will ever begin any more."""
         return self._ended
 
     def check(self) -> None:

@@ -220,7 +220,7 @@ class Block(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """What keeps a node: which object, by `name`, or "" for the node itself; and until when, if it ends.
+    """A blocker, which keeps a node: the object's `name`, or "" for the node itself; until when, if it ends.
 
     It ends by itself at `until`, where that is known. `detail` is what else the sentence says, `score` what
     Balanced gave the move, where that is why.
@@ -238,16 +238,16 @@ class Blocker:
 
     @property
     def removable(self) -> bool:
-        """Whether there is something that could be removed or changed for the node to go."""
+        """True if there is something that could be removed or changed for the node to go."""
         return self.kind not in _CIRCUMSTANCES and self.block is not Block.UNMANAGED
 
     @property
     def sentence(self) -> str:
-        """Why the node stays, for people."""
+        """The reason why the node stays, for people."""
         until = f" until {write_instant(self.until)}" if self.until is not None else ""
         return self.block.sentence.format(name=self.name, detail=self.detail) + until
 
     @property
     def group(self) -> str:
-        """What all nodes that are kept so have in common."""
+        """The part of the reason that all nodes that are kept so have in common."""
         return self.block.group or self.sentence

@@ -56,12 +56,12 @@ class CapacityBuffer:
 
     @property
     def owner(self) -> str:
-        """What its places are kept for, as the uid of an owner."""
+        """The uid of the owner that its places are kept for."""
         return f"{_OWNER}{self.uid}"
 
     @property
     def ref(self) -> ObjectRef:
-        """What names it."""
+        """The reference that names it."""
         return ObjectRef(KIND, self.name, namespace=self.namespace, uid=self.uid)
 
     def places(self, requests: Resources, replicas: int | None = None) -> int:

@@ -24,7 +24,7 @@ _NONE: Final[Mapping[str, InstanceType]] = MappingProxyType({})
 
 
 class MatchCriteria(StrEnum):
-    """Which instances run in a reservation: all that fit, or only those that name it."""
+    """The instances that run in a reservation: all that fit, or only those that name it."""
 
     OPEN = "open"
     TARGETED = "targeted"
@@ -48,7 +48,7 @@ class CapacityReservation:
 
     @property
     def instances_end_at(self) -> datetime | None:
-        """When EC2 ends the instances in it, where that is before it ends itself."""
+        """The time when EC2 ends the instances in it, where that is before it ends itself."""
         return self.ends_at - _BLOCK_ENDS_EARLIER if self.reservation.block and self.ends_at else None
 
     def as_of(self, now: datetime) -> CapacityReservation:
@@ -59,7 +59,7 @@ class CapacityReservation:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Count:
-    """How many instances a reservation had room for, at a time."""
+    """The number of instances that a reservation had room for, at a time."""
 
     of: CapacityReservation
     left: int

@@ -23,7 +23,7 @@ ALL_SPOT: Final[OfferingKey] = (labels.SPOT, ANY, ANY)
 
 @dataclass(frozen=True, slots=True)
 class CatalogueKey:
-    """What decides which instance types, of which size, a pool sees."""
+    """The key that decides which instance types, of which size, a pool sees."""
 
     node_class: NodeClassRef
     resource_version: int

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Cause(StrEnum):
-    """Why a node ends, as Karpenter's metrics name it."""
+    """The cause of a node's end, as Karpenter's metrics name it."""
 
     EMPTY = "empty"
     EXPIRED = "expired"

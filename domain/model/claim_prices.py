@@ -26,7 +26,7 @@ def price_of(claim: NodeClaim) -> float | None:
 
 
 class ClaimPrices:
-    """What the claims there are cost, by the decision that they were made by. Mutable."""
+    """The prices of the claims there are, by the decision that made them. Mutable."""
 
     def __init__(self) -> None:
         self._decision_of: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What nodes were bought for that came in place of dearer ones, as their claims say it."""
+"""The reasons for which nodes came in place of dearer ones, as their claims say it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from treenail.domain.model.nodes import NodeClaim
 
 @dataclass(frozen=True, slots=True, order=True)
 class Shape:
-    """What makes two nodes the same to whoever pays for them. What is not known of a node is ""."""
+    """The shape that makes two nodes the same to whoever pays for them. What is not known of a node is ""."""
 
     pool: str
     instance_type: str

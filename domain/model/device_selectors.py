@@ -15,7 +15,7 @@ _REMEMBERED: Final = 64
 
 
 class Match(Enum):
-    """Whether a selector holds for a device. `MISSING`: it looks at something that is not known of it."""
+    """The answer of a selector about a device. `MISSING`: it looks at something that is not known of it."""
 
     YES = auto()
     NO = auto()
@@ -27,7 +27,7 @@ class SelectorError(Exception):
 
 
 class Seen:
-    """What a selector looked at of one device, or that it was all of it, and whether any was missing."""
+    """The attributes of one device that a selector looked at, or all of them, and whether any was missing."""
 
     def __init__(self) -> None:
         self.looked_at: _LookedAt = {}

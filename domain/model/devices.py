@@ -41,7 +41,7 @@ AttributeValue: TypeAlias = str | int | bool | Version
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """What selectors look at of a device. Sorted. `partly` says that it has more than is known of it."""
+    """Traits of a device, which selectors look at. Sorted. `partly` says that it has more than is known."""
 
     driver: str
     attributes: tuple[tuple[Qualified, AttributeValue], ...] = ()
@@ -94,7 +94,7 @@ class DeviceTaintRule:
 
     @property
     def key(self) -> str:
-        """What names it among those of all versions: a server may show one rule in several."""
+        """The key that names it among those of all versions: a server may show one rule in several."""
         return f"{self.version}/{self.name}"
 
     def taints(self, device: DeviceId) -> bool:
@@ -137,7 +137,7 @@ class DeviceRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceWishes:
-    """What a claim asks for. `special` says what it asks of several devices together, "" where nothing."""
+    """The devices that a claim asks for. `special` says what it asks of several together; "": nothing."""
 
     requests: tuple[DeviceRequest, ...] = ()
     special: str = ""
@@ -148,7 +148,7 @@ NO_WISHES: Final = DeviceWishes()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceClaimTemplate:
-    """What a claim is made from for each pod that names it."""
+    """The template of a claim that is made for each pod that names it."""
 
     name: str
     namespace: str = "default"

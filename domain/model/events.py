@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class ObjectRef:
-    """Which object something is about."""
+    """The object that something is about."""
 
     kind: str
     name: str

@@ -62,7 +62,7 @@ class Override:
 
     @property
     def place(self) -> str:
-        """What runs out as one, as `place_of` says it."""
+        """The place that runs out as one, as `place_of` says it."""
         return place_of(self.zone, self.reservation.id if self.reservation is not None else "", self.group)
 
 
@@ -102,7 +102,7 @@ class FleetRequest:
 
     @property
     def has_efa(self) -> bool:
-        """Whether the instances get fabric adapters, for a pod's sake or as their class has it."""
+        """True if the instances get fabric adapters, for a pod's sake or as their class has it."""
         return self.efa or any(one.efa_only for one in self.node_class.network_interfaces)
 
     @property
@@ -141,7 +141,7 @@ def with_adapters(amounts: Resources, *, efa: bool) -> Resources:
 
 
 class InstanceState(StrEnum):
-    """Where an instance is in its life, as EC2 names it."""
+    """The state of an instance in its life, as EC2 names it."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -198,7 +198,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True, order=True)
 class FleetError:
-    """Why EC2 gave nothing for one override (or, with empty type and zone, for the whole call).
+    """The reason why EC2 gave nothing for one override (or, with empty type and zone, for the whole call).
 
     It may be had `elsewhere` in the same zone: one subnet is full, and another is not.
     """
@@ -211,17 +211,17 @@ class FleetError:
 
     @property
     def capacity(self) -> bool:
-        """Whether it says that capacity ran out, so that other offerings may do."""
+        """True if it says that capacity ran out, so that other offerings may do."""
         return self.code in UNFULFILLABLE or self.code == NO_SPOT
 
     @property
     def spread_limit(self) -> bool:
-        """Whether it says that a placement group of one rack for each has its seven instances in the zone."""
+        """True if it says that a placement group of one rack for each has its seven instances in the zone."""
         return _SPREAD_LIMIT in self.message
 
     @property
     def of_reservation(self) -> bool:
-        """Whether it says that a reservation is not there, or not active any more."""
+        """True if it says that a reservation is not there, or not active any more."""
         return self.code.startswith(_NO_RESERVATION)
 
 
@@ -233,7 +233,7 @@ def _in_one(alike: tuple[tuple[str, str], ...]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetAnswer:
-    """What a CreateFleet call gave: at most `count` instances, and errors. Errors may come with instances."""
+    """The answer of CreateFleet: at most `count` instances, and errors. Errors may come with instances."""
 
     instances: tuple[Instance, ...] = ()
     errors: tuple[FleetError, ...] = ()
@@ -243,7 +243,7 @@ class FleetAnswer:
 
     @property
     def why(self) -> str:
-        """Why it did not give more, as EC2 says it: one error of each code, and how many more are like it.
+        """The reason why it did not give more: one of EC2's errors of each code, and how many are like it.
 
         Of a zone that is lost there is one for each instance type.
         """
@@ -253,5 +253,5 @@ class FleetAnswer:
 
     @property
     def elsewhere(self) -> bool:
-        """Whether something of what it did not give may be had elsewhere in the same zone."""
+        """True if something of what it did not give may be had elsewhere in the same zone."""
         return any(error.elsewhere for error in self.errors)

@@ -29,7 +29,7 @@ _LEAST, _MOST = 900, 1020
 
 @dataclass(frozen=True, slots=True)
 class _Chip:
-    """What NVML calls a model, its architecture, and its CUDA compute capability."""
+    """The name that NVML gives a model, its architecture, and its CUDA compute capability."""
 
     product: str
     architecture: str

@@ -44,7 +44,7 @@ class Offering:
 
     @property
     def place(self) -> str:
-        """What runs out as one, as `place_of` says it."""
+        """The place that runs out as one, as `place_of` says it."""
         return place_of(self.zone, self.reservation.id if self.reservation is not None else "", self.group)
 
     @property
@@ -62,7 +62,7 @@ class Offering:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overhead:
-    """What of an instance's capacity no pod gets. `missing` is what nodes were seen to have less for them."""
+    """The part of its capacity that no pod gets. `missing` is what nodes were seen to have less for them."""
 
     kube_reserved: Resources = NOTHING
     system_reserved: Resources = NOTHING

@@ -10,7 +10,7 @@ from treenail.domain.model.nodes import NodeClaim
 
 
 class LeftAlone(StrEnum):
-    """Why a node is not given up by choice. The value is the text for people.
+    """The reason why a node is not given up by choice. The value is the text for people.
 
     What somebody deletes is seen out in any case.
     """
@@ -21,7 +21,7 @@ class LeftAlone(StrEnum):
 
     @property
     def entirely(self) -> bool:
-        """Whether nothing is bought or deleted for it either, nor anything written on its machine."""
+        """True if nothing is bought or deleted for it either, nor anything written on its machine."""
         return self is LeftAlone.STATIC_POOL
 
     def spares(self, cause: Cause) -> bool:

@@ -50,7 +50,7 @@ class ImageMeant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeClassMeaning:
-    """What a node class's selectors find, and the instance profile its instances get.
+    """All that a node class's selectors find, and the instance profile its instances get.
 
     `subnets` are sorted by free addresses, the most first; `security_groups` by id; `images` by age, the
     newest first; `reservations` as they compare. What is not to be found, or cannot be looked up now, is

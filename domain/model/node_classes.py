@@ -12,7 +12,7 @@ from treenail.domain.model.resources import Resources
 
 @dataclass(frozen=True, slots=True, order=True)
 class NodeClassRef:
-    """Which node class a pool uses. An inline provider of a Provisioner is named after that."""
+    """The node class that a pool uses. An inline provider of a Provisioner is named after that."""
 
     group: str
     kind: str
@@ -23,12 +23,12 @@ class NodeClassRef:
 
     @property
     def inline(self) -> bool:
-        """Whether the node class stands within a Provisioner, and is no object of its own."""
+        """True if the node class stands within a Provisioner, and is no object of its own."""
         return self.kind == "Provisioner"
 
     @property
     def played(self) -> bool:
-        """Whether its nodes have no machines: KWOK plays them."""
+        """True if its nodes have no machines: KWOK plays them."""
         return self.kind == "KWOKNodeClass"
 
 
@@ -132,7 +132,7 @@ class NetworkInterface:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionTracking:
-    """How long a network interface remembers idle connections, in seconds; None is as EC2 has it."""
+    """The seconds for which a network interface remembers idle connections; None is as EC2 has it."""
 
     tcp_established_timeout: int | None = None
     udp_stream_timeout: int | None = None

@@ -11,7 +11,7 @@ from treenail.domain.model.resources import NOTHING, Resources
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceChange:
-    """What becomes of a price in $/h: it is `price` now, or `factor` times what it was and `more` on top.
+    """The change of a price in $/h: it is `price` now, or `factor` times what it was and `more` on top.
 
     `written` is how the overlay says it ("0.05", "+10%", "-0.01").
     """

@@ -37,7 +37,7 @@ class Generation(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Budget:
-    """How many nodes may be disrupted at a time: a number, or a percentage rounded up.
+    """The number of nodes that may be disrupted at a time: a number, or a percentage rounded up.
 
     `reasons` empty means every reason. `schedule` (cron, UTC) and `duration` bound it in time.
     """
@@ -50,7 +50,7 @@ class Budget:
 
 
 class ConsolidationPolicy(StrEnum):
-    """Which nodes of a pool may be consolidated, as Karpenter names it."""
+    """The nodes of a pool that may be consolidated, as Karpenter names them."""
 
     WHEN_EMPTY = "WhenEmpty"
     WHEN_EMPTY_OR_UNDERUTILIZED = "WhenEmptyOrUnderutilized"
@@ -64,7 +64,7 @@ class ConsolidationPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disruption:
-    """When nodes are given back. None means never.
+    """The rules by which nodes are given back. None means never.
 
     `consolidate_after` is how long no pod may have come to a node, or left it, before it is consolidated:
     given back empty, or, as `policy` says, because its pods have places elsewhere. `expire_after` is how
@@ -121,7 +121,7 @@ class NodePool:
 
     @property
     def static(self) -> bool:
-        """Whether it is to have a number of nodes, and gets none for pods."""
+        """True if it is to have a number of nodes, and gets none for pods."""
         return self.replicas is not None
 
     def overhead_cost(self, otherwise: float) -> float:

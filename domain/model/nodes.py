@@ -18,7 +18,7 @@ from treenail.domain.model.taints import DISRUPTED, GOES_LATER, Taint, is_epheme
 
 
 class Status(StrEnum):
-    """Whether a condition holds."""
+    """The status of a condition: it holds, does not, or nobody knows."""
 
     TRUE = "True"
     FALSE = "False"
@@ -130,13 +130,13 @@ class NodeClaim:
 
     @property
     def drift(self) -> str | None:
-        """Why the node drifted, as the claim says; None where it does not say that it did."""
+        """The reason why the node drifted, as the claim says; None where it does not say that it did."""
         shown = condition_of(self.conditions, DRIFTED)
         return shown.reason if shown is not None and shown.status is Status.TRUE else None
 
     @property
     def stands_alone(self) -> bool:
-        """Whether somebody made it without a pool, and it says all of its node itself."""
+        """True if somebody made it without a pool, and it says all of its node itself."""
         return not self.pool and not any(owner.kind in _POOL_KINDS for owner in self.owners)
 
     @property
@@ -251,14 +251,14 @@ class NodeView:
 
     @property
     def unread(self) -> str:
-        """What could not be read of the node or its claim, "" where all could: then it is left alone."""
+        """The fields of the node or claim that could not be read, for which it is left alone; "" of none."""
         node = self.node.unread if self.node is not None else ""
         claim = self.claim.unread if self.claim is not None else ""
         return node or claim
 
     @property
     def launched(self) -> bool:
-        """Whether there is a machine: a claim that is only written has none, nor one that another holds."""
+        """True if there is a machine: a claim that is only written has none, nor one that another holds."""
         return self.claim is None or (self.claim.launched and not self.holder)
 
     @property
@@ -300,7 +300,7 @@ class NodeView:
 
     @property
     def promised_room(self) -> Resources:
-        """What pods were promised places in: a node before it is initialized may yet have less, or more."""
+        """The room that pods were promised places in; before it is in use, a node may have less or more."""
         there = self.allocatable
         return there if self.claim is None or self.initialized else there.largest(self.claim.allocatable)
 
@@ -313,13 +313,13 @@ class NodeView:
 
     @property
     def ending(self) -> bool:
-        """Whether the node goes for good, so that its pods need other places."""
+        """True if the node goes for good, so that its pods need other places."""
         deleted = self.node is not None and self.node.deleting_since is not None
         return deleted or (self.claim is not None and self.claim.leaving)
 
     @property
     def leaving(self) -> bool:
-        """Whether the node is on its way out, or cordoned, so that no pod should be sent to it."""
+        """True if the node is on its way out, or cordoned, so that no pod should be sent to it."""
         cordoned = self.node is not None and (self.node.unschedulable or DISRUPTED in self.node.taints)
         return cordoned or self.ending
 

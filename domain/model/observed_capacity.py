@@ -103,7 +103,7 @@ def allocatable_observation(view: NodeView, *, coming: bool) -> AllocatableObser
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
-    """What is known of nodes by instance type, sorted: their memory (bytes), and their room for pods."""
+    """The known sizes of nodes by instance type, sorted: their memory (bytes), and their room for pods."""
 
     memory: tuple[tuple[str, int], ...] = ()
     room: tuple[tuple[str, Resources], ...] = ()
@@ -113,7 +113,7 @@ NOTHING_OBSERVED: Final = Sizes()
 
 
 class ObservedCapacity:
-    """What nodes were seen to have, of each type, for each image.
+    """The capacity that nodes were seen to have, of each type, for each image.
 
     Of memory, the least: nodes of one type differ by some megabytes with the host they are on, and kernels
     in what they keep. Of room for pods, for each hash of what nodes are made from, the most that any of the

@@ -80,7 +80,7 @@ def _own_labels(pool: NodePool) -> dict[str, str]:
 
 
 class _Places:
-    """Which overlays are about what is sold in a place, looked at once for each."""
+    """The overlays that are about what is sold in a place, looked at once for each."""
 
     def __init__(self, overlays: tuple[NodeOverlay, ...]) -> None:
         self.overlays = overlays
@@ -101,7 +101,7 @@ class _Places:
 
 @dataclass(slots=True)
 class _Effect:
-    """What overlays do to one thing: the one that counts, and the last that was looked at."""
+    """The effect of overlays on one thing: the one that counts, and the last that was looked at."""
 
     first: NodeOverlay
     last: NodeOverlay
@@ -109,7 +109,7 @@ class _Effect:
 
 @dataclass(slots=True)
 class _Changes:
-    """What overlays, told heaviest first, do to one instance type. Mutable."""
+    """The changes that overlays, told heaviest first, make to one instance type. Mutable."""
 
     type: InstanceType
     conflicts: list[OverlayConflict]

@@ -14,7 +14,7 @@ from treenail.domain.model.taints import Taint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimPatch:
-    """What to change of a claim. None (or an empty mapping) leaves a field as it is. Times are to the second.
+    """The changes of a claim. None (or an empty mapping) leaves a field as it is. Times are to the second.
 
     A condition replaces that of the same type; its time of transition is set where its status changes.
     `remove_conditions` are types of conditions to take off.
@@ -49,7 +49,7 @@ def together(one: ClaimPatch | None, other: ClaimPatch | None) -> ClaimPatch | N
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodePatch:
-    """What to change of a node. `owner` is the claim that should own it, by name and uid."""
+    """The changes of a node. `owner` is the claim that should own it, by name and uid."""
 
     labels: Mapping[str, str] = field(default_factory=dict)
     remove_labels: tuple[str, ...] = ()

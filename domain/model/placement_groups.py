@@ -12,7 +12,7 @@ from treenail.domain.model.requirements import Requirement
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class PlacementGroupRef:
-    """Which placement group is meant, by id and name; "" is what is not told of it. Both are, of none."""
+    """The placement group that is meant, by id and name; "" is what is not told of it. Both are, of none."""
 
     id: str = ""
     name: str = ""

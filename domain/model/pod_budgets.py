@@ -27,7 +27,7 @@ class Portion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodDisruptionBudget:
-    """How many of the selected pods must stay, or may be gone, at a time: one of the two, or neither.
+    """The number of selected pods that must stay, or may be gone, at a time: one of the two, or neither.
 
     A `selector` of None selects nothing. `always_allow_unhealthy` lets pods go that are not ready.
     `disruptions_allowed` is what the API server last said, None where it has not yet. `unread` says what of

@@ -13,7 +13,7 @@ _ONE_POD: Final = Resources({PODS: 1})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerNeeds:
-    """What a container asks for and may have. An `init` container that always restarts is a `sidecar`."""
+    """The requests and limits of a container. An `init` container that always restarts is a `sidecar`."""
 
     name: str
     requests: Resources = NOTHING
@@ -24,7 +24,7 @@ class ContainerNeeds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodParts:
-    """What the effective requests and limits of a pod are made of; `requests` and `limits` are the pod's own.
+    """The parts that a pod's effective requests and limits are made of; `requests`, `limits` are its own.
 
     `bounded` says whether the pod may run for a limited time only (activeDeadlineSeconds).
     """
@@ -37,7 +37,7 @@ class PodParts:
 
     @property
     def admitted(self) -> PodParts | None:
-        """What is kept of the parts of a pod that was admitted: whether it is bounded."""
+        """The parts that are kept of a pod that was admitted: whether it is bounded."""
         return _BOUNDED if self.bounded else None
 
     def effective(self) -> tuple[Resources, Resources]:

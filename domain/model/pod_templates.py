@@ -10,7 +10,7 @@ from treenail.domain.model.pods import PodSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodTemplate:
-    """What every pod of a workload is made from."""
+    """The template that every pod of a workload is made from."""
 
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)

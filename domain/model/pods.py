@@ -205,7 +205,7 @@ class PodSpec:
 
 
 class Phase(StrEnum):
-    """Where a pod is in its life."""
+    """The phase of a pod in its life."""
 
     PENDING = "Pending"
     RUNNING = "Running"
@@ -287,7 +287,7 @@ class Pod:
 
     @property
     def mirror(self) -> bool:
-        """Whether a node made this pod for itself (a static pod)."""
+        """True if a node made this pod for itself (a static pod)."""
         return any(o.kind == "Node" for o in self.owners)
 
     @property
@@ -300,17 +300,17 @@ class Pod:
 
     @property
     def bound(self) -> bool:
-        """Whether the pod holds room on a node."""
+        """True if the pod holds room on a node."""
         return bool(self.node_name) and not self.terminal
 
     @property
     def provisionable(self) -> bool:
-        """Whether the scheduler has found no node for this pod, and a new one may help."""
+        """True if the scheduler has found no node for this pod, and a new one may help."""
         return self.unschedulable_since is not None and self._without_node
 
     @property
     def untried(self) -> bool:
-        """Whether the scheduler is to look for a node for this pod, and has not said anything of it yet."""
+        """True if the scheduler is to look for a node for this pod, and has not said anything of it yet."""
         return self.unschedulable_since is None and self._without_node and not self.spec.scheduling_gates
 
     @property
@@ -326,22 +326,22 @@ class Pod:
 
     @property
     def stateful(self) -> bool:
-        """Whether the pod's successor takes its name, and is made only when it is gone."""
+        """True if the pod's successor takes its name, and is made only when it is gone."""
         return any(o.kind == "StatefulSet" for o in self.owners)
 
     @property
     def reschedulable(self) -> bool:
-        """Whether the pod comes back elsewhere when its node goes, and it is known what it needs there."""
+        """True if the pod comes back elsewhere when its node goes, and it is known what it needs there."""
         comes_back = self.active or (not self.terminal and self.stateful)
         return comes_back and not self.daemon and not self.mirror and not self.unread
 
     @property
     def belongs(self) -> bool:
-        """Whether the pod is part of its node: with such pods alone, a node is empty."""
+        """True if the pod is part of its node: with such pods alone, a node is empty."""
         return (self.daemon or self.mirror) and not self.unread
 
     def protected(self, now: datetime) -> bool:
-        """Whether an annotation forbids to disrupt this pod now, for ever or for a time since its start."""
+        """True if an annotation forbids to disrupt this pod now, for ever or for a time since its start."""
         if self.annotations.get(labels.DO_NOT_EVICT) == "true":
             return True
         value = self.annotations.get(labels.DO_NOT_DISRUPT)
@@ -355,11 +355,11 @@ class Pod:
         return self.started_at is None or now - self.started_at < span
 
     def evictable(self, now: datetime) -> bool:
-        """Whether a drain may evict the pod now."""
+        """True if a drain may evict the pod now."""
         return self.active and self.drainable(now) and not self.protected(now)
 
     def drainable(self, now: datetime) -> bool:
-        """Whether a drain waits for the pod to go. A daemon that tolerates the taint, say, stays."""
+        """True if a drain waits for the pod to go. A daemon that tolerates the taint, say, stays."""
         stuck = self.deleting_since is not None and now - self.deleting_since > _STUCK_AFTER
         stays = any(t.tolerates(DISRUPTED) for t in self.spec.tolerations)
         return not (self.terminal or self.mirror or stuck or stays)

@@ -1,4 +1,4 @@
-"""What is left of a pool's limits: the limits less the sum over its nodes."""
+"""The remainder of a pool's limits: the limits less the sum over its nodes."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from treenail.domain.model.instance_types import InstanceType, Offering
 
 @dataclass(frozen=True, kw_only=True)
 class PriceOverride:
-    """What some offerings really cost: `factor` times the public price, or `price` in US dollars per hour.
+    """The real price of some offerings: `factor` times the public price, or `price` in US dollars per hour.
 
     `instance_types` are names, in which "*" stands for any text; `capacity_types` are those it is about, all
     where there are none. Just one of `factor` and `price` is not None.

@@ -10,7 +10,7 @@ from typing import Final
 
 
 class Purpose(IntEnum):
-    """What a call is for, the most urgent first."""
+    """The purpose of a call, the most urgent first."""
 
     # A machine is taken, or pods are on their way out of a node.
     INTERRUPTION = 0

@@ -13,7 +13,7 @@ _NEARLY: Final = 1e-9
 
 
 class Limit(NamedTuple):
-    """How many tokens come back in a second, and how many there can be at a time."""
+    """The number of tokens that come back in a second, and the most there can be at a time."""
 
     per_second: float
     burst: float
@@ -35,7 +35,7 @@ class TokenBucket:
 
     @property
     def most(self) -> float:
-        """How many tokens there can be at a time."""
+        """The most tokens there can be at a time."""
         return self._limit.burst
 
     @property

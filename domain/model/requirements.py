@@ -17,7 +17,7 @@ D = TypeVar("D")
 
 
 class Operator(StrEnum):
-    """How a requirement was written, or would be written now."""
+    """The operator with which a requirement was written, or would be written now."""
 
     IN = "In"
     NOT_IN = "NotIn"
@@ -86,14 +86,14 @@ class Requirement:
 
     @property
     def operator(self) -> Operator:
-        """How this set is written: a bounded complement without exclusions still reads Exists."""
+        """The operator that writes this set: a bounded complement without exclusions still reads Exists."""
         if self.complement:
             return Operator.NOT_IN if self.values else Operator.EXISTS
         return Operator.IN if self.values else Operator.DOES_NOT_EXIST
 
     @property
     def negative(self) -> bool:
-        """Whether the operator is NotIn or DoesNotExist, so that a node without the label meets this."""
+        """True if the operator is NotIn or DoesNotExist, so that a node without the label meets this."""
         return self.complement == bool(self.values)
 
     @property

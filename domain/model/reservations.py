@@ -25,7 +25,7 @@ class Reservation:
 
     @property
     def block(self) -> bool:
-        """Whether it is for a time that was agreed on, at the end of which its instances are ended."""
+        """True if it is for a time that was agreed on, at the end of which its instances are ended."""
         return self.kind == CAPACITY_BLOCK
 
     @property

@@ -33,7 +33,7 @@ _TO_BE_SAID: Final = frozenset({CPU, MEMORY}) | {p + r for p in (REQUESTS, LIMIT
 
 
 class Scope(StrEnum):
-    """What a quota may be restricted to."""
+    """The pods that a quota may be restricted to."""
 
     BEST_EFFORT = "BestEffort"
     NOT_BEST_EFFORT = "NotBestEffort"
@@ -44,7 +44,7 @@ class Scope(StrEnum):
 
 
 class ScopeOperator(StrEnum):
-    """How a scope's value is compared."""
+    """The operator by which a scope's value is compared."""
 
     IN = "In"
     NOT_IN = "NotIn"

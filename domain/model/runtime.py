@@ -16,7 +16,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Ref(Protocol[M_contra]):
-    """Where to send messages of one protocol."""
+    """The address to which messages of one protocol are sent."""
 
     def tell(self, message: M_contra, /) -> None:
         """Put `message` in the inbox and return at once."""
@@ -111,7 +111,7 @@ class Dice(Protocol):
 
 
 class Agenda(Clock, Protocol):
-    """What a simulated outside world runs on: the time, and things to do later."""
+    """The agenda of a simulated outside world: the time, and things to do later."""
 
     def call_at(self, at: float, call: Callable[[], None]) -> None:
         """Call `call` at monotonic second `at`, after what was due before it."""

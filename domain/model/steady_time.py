@@ -74,5 +74,5 @@ class SteadyTime:
 
     @property
     def off_by(self) -> float:
-        """How many seconds the machine's clock is ahead of the time that is used."""
+        """The seconds by which the machine's clock is ahead of the time that is used."""
         return self._machine - self._shift

@@ -109,7 +109,7 @@ class StorageClass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CSINode:
-    """What the storage drivers of the node of this name can do: `limits` are the most volumes by driver."""
+    """The storage drivers of the node of this name: `limits` are the most volumes by driver."""
 
     name: str
     uid: str = ""

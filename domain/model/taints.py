@@ -11,7 +11,7 @@ from treenail.domain.model.labels import integer_of
 
 
 class Effect(StrEnum):
-    """What a taint does to a pod that does not tolerate it."""
+    """The effect of a taint on a pod that does not tolerate it."""
 
     NO_SCHEDULE = "NoSchedule"
     PREFER_NO_SCHEDULE = "PreferNoSchedule"
@@ -36,7 +36,7 @@ class Taint:
 
 
 class TolerationOperator(StrEnum):
-    """How a toleration compares the taint's value."""
+    """The operator by which a toleration compares the taint's value."""
 
     EQUAL = "Equal"
     EXISTS = "Exists"
@@ -46,7 +46,7 @@ class TolerationOperator(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Toleration:
-    """What a pod puts up with. An empty key means every key, an effect of None every effect."""
+    """The taints that a pod puts up with. An empty key means every key, an effect of None every effect."""
 
     key: str = ""
     operator: TolerationOperator = TolerationOperator.EQUAL

@@ -1,1 +1,1 @@
-"""Where pods go: from a problem to a plan, and nothing else. The entry is `pack.pack`."""
+"""Packing: from a problem to a plan of where pods go, and nothing else. The entry is `pack.pack`."""

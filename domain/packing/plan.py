@@ -55,7 +55,7 @@ class RefusedClass:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassReport:
-    """Where the pods of one class went, for the trace: how many to which node (by name) or claim (by index).
+    """The places of one class's pods, for the trace: how many went to which node (name) or claim (index).
 
     For those refused, as in `RefusedClass`, the reasons, the nearest of them and what would help.
     """
@@ -72,7 +72,7 @@ class ClassReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackingPlan:
-    """Where every pod of a problem goes: to an existing node, to a claim, or nowhere.
+    """A plan of where every pod of a problem goes: to an existing node, to a claim, or nowhere.
 
     `nominations` are the names of existing nodes by pod uid. `cost` is the sum of the claims' prices.
     `lower_bound` is what no nodes for the same pods can cost less than, in whatever domains, if they keep

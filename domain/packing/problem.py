@@ -19,7 +19,7 @@ NODE_OVERHEAD_COST: Final = 0.02
 
 
 class Packing(StrEnum):
-    """How node sizes are chosen."""
+    """The way in which node sizes are chosen."""
 
     CHEAPEST = "cheapest"
     FIRST_FIT_DESCENDING = "first-fit-descending"
@@ -34,14 +34,14 @@ class PackingOrder(StrEnum):
 
 
 class PreferencePolicy(StrEnum):
-    """Whether preferences (of nodes, of pods, ScheduleAnyway) are kept while they can be, or never seen."""
+    """The policy on preferences (of nodes, of pods, ScheduleAnyway): kept while possible, or never seen."""
 
     RESPECT = "Respect"
     IGNORE = "Ignore"
 
 
 class MinValuesPolicy(StrEnum):
-    """Whether a new node needs all the flexibility its pool asks for by minValues, or as much as there is."""
+    """The policy on minValues: a new node needs all the flexibility its pool asks for, or what there is."""
 
     STRICT = "Strict"
     BEST_EFFORT = "BestEffort"
@@ -49,7 +49,7 @@ class MinValuesPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resident:
-    """What a pod that has its place means to others. Alike pods are one object.
+    """A pod that has its place, as it counts for others. Alike pods are one object.
 
     `labels` are sorted. `anti_affinity` are its required terms. A pod that is `leaving` (terminating) counts
     in no topology, but keeps its host ports.
@@ -64,7 +64,7 @@ class Resident:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeNeeds:
-    """What a pod's volumes and resource claims ask of its node.
+    """The needs of a pod's volumes and resource claims of its node.
 
     The node's labels must meet one of `alternatives`: those of the volumes that agree with one of
     `device_nodes`, which the claims leave. `known` are volumes that exist, as (driver, handle):
@@ -139,7 +139,7 @@ class PoolOffer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackingSettings:
-    """How to pack.
+    """The settings of packing.
 
     `steps` bounds the work, so that equal problems give equal plans; None is no bound. `node_overhead_cost`
     ($/h) is what a node costs beside its price and its volumes, unless its pool says otherwise. Pods that

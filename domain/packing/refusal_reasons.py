@@ -59,7 +59,7 @@ TOPOLOGY: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, order=True)
 class Values:
-    """What a refusal is about, as a manifest writes it; what does not apply is empty.
+    """The values that a refusal is about, as a manifest writes them; what does not apply is empty.
 
     `about` is the label's key, the resource, the taint, the port, the volume or the topology key; `asked`
     what the pod (a limit: the smallest node) needs of it, `offered` what the pool or node has of it.
@@ -93,7 +93,7 @@ class Refusal:
 
     @property
     def progress(self) -> int:
-        """How far the pod came, for comparison with other refusals."""
+        """The number of checks the pod passed, for comparison with other refusals."""
         return _ORDER[self.reason]
 
 

@@ -12,7 +12,7 @@ Fragment: TypeAlias = Mapping[str, object]
 
 
 class ChangeKind(StrEnum):
-    """What is done to a manifest."""
+    """The kind of change to a manifest."""
 
     ADD_TOLERATION = "AddToleration"
     CORRECT_REQUIREMENT = "CorrectRequirement"

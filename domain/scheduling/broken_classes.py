@@ -21,7 +21,7 @@ class _Broken:
 
 
 class BrokenClasses:
-    """Which node classes are left alone, and why. Mutable. All times are monotonic seconds.
+    """The node classes that are left alone, and why. Mutable. All times are monotonic seconds.
 
     Each is for 5 s, and for twice as long, up to 30 s, when the next launch that is tried fails as well. One
     of which nothing failed for a minute after that begins anew.

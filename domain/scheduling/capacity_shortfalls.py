@@ -36,7 +36,7 @@ def with_room(types: tuple[InstanceType, ...], room: Mapping[str, Resources]) ->
 
 @dataclass(frozen=True, slots=True)
 class _Pattern:
-    """How nodes of all types fall short of one resource: `by` so much, or `to` so much up to an estimate."""
+    """A resource's shortfall on nodes of all types: `by` so much, or `to` so much up to an estimate."""
 
     by: int = 0
     to: int = 0

@@ -43,12 +43,12 @@ class DecisionQueue:
 
     @property
     def making(self) -> bool:
-        """Whether a decision is being made."""
+        """True if a decision is being made."""
         return self._open is not None
 
     @property
     def idle(self) -> bool:
-        """Whether no decision is being made, or is to be made next."""
+        """True if no decision is being made, or is to be made next."""
         return self._open is None and self._urgent is None and self._usual is None
 
     def add(self, decision: Decision) -> None:
@@ -81,7 +81,7 @@ class DecisionQueue:
 
     @property
     def resumes_at(self) -> datetime | None:
-        """When what gave way is begun again; None where nothing did."""
+        """The time when what gave way is begun again; None where nothing did."""
         if self._gave_way_at is None or self._announced_at is None or self._usual is None:
             return None
         return min(self._announced_at + _QUIET, self._gave_way_at + _LONGEST)

@@ -21,7 +21,7 @@ from treenail.domain.telemetry.tracing import Attribute, Span, SpanContext
 
 @dataclass(slots=True)
 class _Awaited:
-    """What became of the places of one decision for pods to come."""
+    """The fate of the places of one decision for pods to come."""
 
     since: datetime
     places: int

@@ -22,7 +22,7 @@ class _Failures:
 
 @dataclass(slots=True)
 class LaunchBackoff:
-    """How often each pod was promised a node that could not be bought, for want of capacity.
+    """The number of times each pod was promised a node that could not be bought, for want of capacity.
 
     Eight times that is no reason to wait; then it is for 2 s, 4 s... a minute, less up to half by chance.
     """

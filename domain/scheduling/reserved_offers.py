@@ -25,7 +25,7 @@ _MOST_VIEWS: Final = 64
 
 @dataclass(slots=True)
 class Stock:
-    """What a node class can launch. In `types` nothing reserved is available; `reserved` has all of that.
+    """The types that a node class can launch: in `types` nothing reserved is available, in `reserved` it is.
 
     Of `reserved`, each is an instance type as one reservation has it, in the order to be tried. Mutable:
     what is left when something has run out is remembered. Packing prepares each tuple of types anew, so
@@ -98,7 +98,7 @@ class Stock:
 
 @dataclass(slots=True)
 class PoolStocks:
-    """What a node class can launch (`types`), as each pool sees it by its node overlays. Mutable.
+    """The `types` that a node class can launch, as each pool sees it by its node overlays. Mutable.
 
     Pools that see the same share it, for the reason that `Stock` gives.
     """
@@ -108,7 +108,7 @@ class PoolStocks:
 
     @property
     def reserved(self) -> bool:
-        """Whether something of it is reserved."""
+        """True if something of it is reserved."""
         return any(o.reservation is not None and o.available for one in self.types for o in one.offerings)
 
     def of(self, pool: NodePool) -> Stock:

@@ -22,7 +22,7 @@ _MOST_REPLICAS: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BufferStatus:
-    """What the status of a buffer is to say at a generation of it.
+    """The status of a buffer as it is to be at a generation of it.
 
     With a `strategy` of "", only the conditions are written. `template_name` is "" where places are like the
     pods of a workload.
@@ -84,7 +84,7 @@ def _limited(one: BufferStanding) -> Condition:
 
 
 class BufferBoard:
-    """What every buffer should show, and what it shows already. Mutable."""
+    """The statuses that buffers should show, and those they show already. Mutable."""
 
     def __init__(self) -> None:
         self._wanted: dict[ObjectRef, BufferStatus] = {}

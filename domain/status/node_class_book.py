@@ -74,7 +74,7 @@ class NodeClassBook:
 
     @property
     def settled(self) -> bool:
-        """Whether all classes are held that should be, and all of them are ready."""
+        """True if all classes are held that should be, and all of them are ready."""
         return not self.to_hold(anew=False) and all(self._well.get(one.ref, False) for one in self._living())
 
     def leaving(self) -> tuple[NodeClass, ...]:

@@ -1,4 +1,4 @@
-"""What node overlays show of themselves: whether each says what no other of its weight says otherwise."""
+"""Verdicts on node overlays: whether each says what no other of its weight says otherwise."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _ALWAYS: Final[Mapping[str, int]] = {"cpu": 0, "memory": 0, "pods": 0, "ephemera
 
 @dataclass(frozen=True, slots=True)
 class PoolUsage:
-    """How many nodes a pool has, and what these have together."""
+    """The number of nodes of a pool, and what these have together."""
 
     nodes: int = 0
     resources: Resources = NOTHING

@@ -61,7 +61,7 @@ class NodeClassesWanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeClassChecked:
-    """What the cloud said of a node class: nothing can be launched from it where there is a `problem`.
+    """The cloud's answer about a node class: nothing can be launched from it where there is a `problem`.
 
     `selector` names what its selector finds none of ("subnets"), where that is why, and `reason` is what its
     condition gives, where one is known. Where it is not `certain` there was no answer, and the problem is

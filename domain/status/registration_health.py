@@ -24,7 +24,7 @@ _WHY: Final = {
 
 
 class RegistrationHealth:
-    """What became of the last nodes of each pool. Mutable.
+    """The fate of the last nodes of each pool. Mutable.
 
     What is not known, as after a restart, is not said. A pool that says something else, or whose node class
     does, begins anew.

@@ -40,7 +40,7 @@ _Subject: TypeAlias = NodePool | NodeClass | NodeOverlay | str
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What an object shows."""
+    """The conditions that an object shows."""
 
     subject: _Subject
     conditions: tuple[Condition, ...]
@@ -90,7 +90,7 @@ class Showing:
 
     @property
     def recovered(self) -> bool:
-        """Whether the object was shown not to be ready, and is."""
+        """True if the object was shown not to be ready, and is."""
         before = condition_of(self.before, READY)
         was = before is not None and before.status is Status.FALSE
         return was and self.ready.status is Status.TRUE
@@ -249,7 +249,7 @@ class StatusBoard:
 
     @property
     def settled(self) -> bool:
-        """Whether everything is shown, and all of it is ready."""
+        """True if everything is shown, and all of it is ready."""
         return not self._unwritten and all(
             self._shown.get(_name(about)) == shown
             and all(c.status is Status.TRUE for c in shown.conditions if c.type != REGISTRATION_HEALTHY)

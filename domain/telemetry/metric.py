@@ -1,4 +1,4 @@
-"""What a metric is, and the ways to declare one."""
+"""Metrics as values, and the ways to declare one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 
 class MetricKind(StrEnum):
-    """What a metric's value does over time."""
+    """The kind of a metric, by what its value does over time."""
 
     COUNTER = "counter"
     GAUGE = "gauge"

@@ -51,7 +51,7 @@ class NodeState:
 
     @cached_property
     def requests(self) -> Resources:
-        """What all pods there ask for."""
+        """The requests of all pods there."""
         return total(pod.spec.requests for pod in self.pods)
 
     @cached_property

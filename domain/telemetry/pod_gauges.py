@@ -24,7 +24,7 @@ _Kind: TypeAlias = tuple[str, str, bool]
 
 
 class PodCensus:
-    """How many pods of each kind every node has, terminal ones included; "" are those without. Mutable."""
+    """Numbers of pods of each kind by node, terminal ones included; "" are those without. Mutable."""
 
     def __init__(self) -> None:
         self._counted: dict[str, tuple[str, _Kind]] = {}

@@ -46,7 +46,7 @@ class Series:
 
     @property
     def declared(self) -> bool:
-        """Whether the metric is one that is shown, and has these labels."""
+        """True if the metric is one that is shown, and has these labels."""
         return self.metric.shown and self.labels.keys() <= set(self.metric.labels)
 
 

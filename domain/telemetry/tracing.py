@@ -24,7 +24,7 @@ def _digest(text: str, size: int) -> str:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SpanContext:
-    """Where a span is: 32 and 16 lower-case hexadecimal digits."""
+    """The ids of a span's trace and of itself: 32 and 16 lower-case hexadecimal digits."""
 
     trace_id: str
     span_id: str

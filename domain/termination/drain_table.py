@@ -69,7 +69,7 @@ class DrainState(Enum):
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a drain: node and claim, the pods, results of calls, and the time."""
+    """The facts of a drain: node and claim, the pods, results of calls, and the time."""
 
     view: NodeView
     pods: Sequence[Pod]
@@ -92,7 +92,7 @@ class Facts:
 
     @property
     def has_pods(self) -> bool:
-        """Whether pods may run on its node: on that of a claim that is not understood they may."""
+        """True if pods may run on its node: on that of a claim that is not understood they may."""
         claim = self.view.claim
         return self.node is not None and (claim is None or claim.registered or bool(claim.unread))
 

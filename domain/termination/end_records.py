@@ -42,7 +42,7 @@ _LONGEST_REASON: Final = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndRecord:
-    """Why a claim ends. Prices are in $/h, None where nobody knows; `price_after` is of what takes its place.
+    """The reason of a claim's end. Prices are in $/h or None; `price_after` is of what takes its place.
 
     That is all that was bought by the decisions on where its pods go, whoever else it serves. `actor` is ""
     where somebody deleted it.

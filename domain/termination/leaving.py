@@ -19,7 +19,7 @@ from treenail.domain.termination.ending_delays import EndingDelays
 
 @dataclass(slots=True, kw_only=True)
 class Leaving:
-    """How far a node has come on its way out. Times are None until then.
+    """The progress of a node on its way out. Times are None until then.
 
     `why` says more of the cause, `actor` who decided so, "" for whoever does in such a case.
     By `deadline` it is to be gone as its claim says; at `ends_at` EC2 takes the machine. With `forced`,
@@ -102,20 +102,20 @@ class Leaving:
 
     @property
     def purpose(self) -> Purpose:
-        """What the calls are for that see it out: those for a machine that is taken can wait for no other."""
+        """The purpose of calls that see it out: those for a machine that is taken can wait for no other."""
         taken = self.cause in TAKEN or self.ends_at is not None
         return Purpose.INTERRUPTION if taken else Purpose.DISRUPTION
 
     @property
     def at_will(self) -> bool:
-        """Whether nothing but our own wish makes the node go, so that its pods can wait for other places."""
+        """True if nothing but our own wish makes the node go, so that its pods can wait for other places."""
         if any(cause not in REPLACED for cause in self.warned):
             return False
         return self.replaced_first or (self.cause in REPLACED and self.cause is not Cause.EXPIRED)
 
     @property
     def may_stay(self) -> bool:
-        """Whether there is a way back, until the claim is deleted."""
+        """True if there is a way back, until the claim is deleted."""
         return self.cause is Cause.EMPTY or self.replaced_first
 
     def has_way_back(self, view: NodeView) -> bool:
@@ -129,7 +129,7 @@ class Leaving:
 
     @property
     def end(self) -> datetime | None:
-        """When it is over at the latest: by its claim, or because the machine is taken."""
+        """The time when it is over at the latest: by its claim, or because the machine is taken."""
         return _earlier(self.deadline, self.ends_at)
 
     def agree(self, view: NodeView) -> None:

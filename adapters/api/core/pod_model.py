@@ -153,7 +153,7 @@ class VolumeModel(DisksModel):
 
     @property
     def matters(self) -> bool:
-        """Whether it says anything about nodes."""
+        """True if it says anything about nodes."""
         return bool(self.persistent_volume_claim or self.ephemeral or self.disk()[0])
 
 

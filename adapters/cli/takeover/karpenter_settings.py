@@ -58,7 +58,7 @@ class Deployed:
 
     @property
     def elects(self) -> bool:
-        """Whether its replicas elect a leader, by a Lease."""
+        """True if its replicas elect a leader, by a Lease."""
         off = self.settings.get("DISABLE_LEADER_ELECTION", "").lower()
         return off not in ("1", "t", "true") and self.settings.get("LEADER_ELECT", "").lower() != "false"
 

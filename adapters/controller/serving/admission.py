@@ -57,7 +57,7 @@ def closed_for(
 
 
 def is_full(present: Collection[Standing], *, most: int, since: float) -> bool:
-    """Whether there is no room, and none can be made."""
+    """True if there is no room, and none can be made."""
     return len(present) >= most and first_to_close(present, since=since) is None
 
 

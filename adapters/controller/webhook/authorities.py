@@ -48,7 +48,7 @@ class Authorities:
         return self.newest.pem + b"".join(self.older)
 
     def trusted_by(self, bundle: bytes) -> bool:
-        """Whether who trusts `bundle` (PEM) trusts what the newest vouches for."""
+        """True if who trusts `bundle` (PEM) trusts what the newest vouches for."""
         try:
             return self.newest.pem in split(bundle)
         except UnreadableError:

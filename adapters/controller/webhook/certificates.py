@@ -36,11 +36,11 @@ class Certificate:
     issuer: bytes = field(default=b"", repr=False)
 
     def ended(self, now: datetime) -> bool:
-        """Whether it has expired."""
+        """True if it has expired."""
         return now >= self.until
 
     def due(self, now: datetime) -> bool:
-        """Whether it is time for another: only a third of its life is left, or it has not begun."""
+        """True if it is time for another: only a third of its life is left, or it has not begun."""
         return now < self.since or now >= self.until - (self.until - self.since) / _LAST_SHARE
 
 

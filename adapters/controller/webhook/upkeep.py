@@ -123,7 +123,7 @@ class WebhookUpkeep:
         self._told[what] = names
 
     def _is_told(self, definition: Definition, authorities: Authorities) -> bool:
-        """Whether a definition names the webhook; where it does not, it is told, for the next turn to see."""
+        """True if a definition names the webhook; where it does not, it is told, for the next turn to see."""
         if definition.is_converted_by(self._address.place, authorities.bundle):
             return True
         try:

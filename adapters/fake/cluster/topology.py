@@ -209,7 +209,7 @@ class Topology:
 
     @property
     def strict(self) -> bool:
-        """Whether it can hold a pod up."""
+        """True if it can hold a pod up."""
         return bool(self._rules)
 
     def neighbours(self, of: Mapping[str, str]) -> int:

@@ -1,1 +1,1 @@
-"""What came nearest to placing a refused pod, and the smallest change that would place it."""
+"""Advice: what came nearest to placing a refused pod, and the smallest change that would place it."""

@@ -23,7 +23,7 @@ from treenail.domain.packing.remedies import Remedy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How much is done for advice in one decision, by count: equal plans get equal advice.
+    """The effort for advice in one decision, by count: equal plans get equal advice.
 
     For the first so many `classes` at most `tries` each, and `in_all`, where one counts as many times as
     it has pools. A try has no more `pools` and open `existing_nodes` than these, those that came nearest, and

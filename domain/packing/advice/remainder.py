@@ -16,7 +16,7 @@ from treenail.domain.packing.residents import Residents
 
 
 class Remainder:
-    """What pods that a plan refused could still get, each part worked out when it is first asked for."""
+    """The places that refused pods could still get, each part worked out when it is first asked for."""
 
     def __init__(self, problem: Problem, plan: PackingPlan) -> None:
         self._problem = problem
@@ -60,7 +60,7 @@ class Remainder:
         return offers
 
     def volumes(self, pod: Pod) -> VolumeNeeds | None:
-        """What a pod's volumes ask of its node."""
+        """Return the needs of a pod's volumes of its node."""
         return self._problem.volumes.get(pod.uid)
 
     def problem(

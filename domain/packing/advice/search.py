@@ -23,7 +23,7 @@ _EXISTING_NODES_ASKED: Final = 3
 
 
 class Tries:
-    """How often packing may still be tried. Tries are counted, never timed: equal plans get equal advice."""
+    """The tries of packing that are left. Tries are counted, never timed: equal plans get equal advice."""
 
     def __init__(self, limit: int) -> None:
         self._left = limit

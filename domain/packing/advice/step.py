@@ -28,7 +28,7 @@ class Step:
 
     @property
     def key(self) -> str:
-        """What tells this step from others."""
+        """The key that tells this step from others."""
         # Two refusals may propose the same change: by this key it is tried once. Functions cannot be
         # compared.
         return f"{self.change.object} {self.change.path} {self.change.condition}"

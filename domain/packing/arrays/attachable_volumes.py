@@ -1,4 +1,4 @@
-"""How many volumes can still be attached to nodes."""
+"""Numbers of volumes that can still be attached to nodes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SavedAttachments:
-    """How many volumes could be attached at one moment, by driver, and how many were attached by then."""
+    """Numbers of volumes that could be attached at one moment, by driver, and that were attached by then."""
 
     left: Mapping[str, Floats]
     attached: int
 
 
 class AttachableVolumes:
-    """How many volumes N existing nodes can still attach, by driver. Only named drivers have a limit."""
+    """Numbers of volumes that N nodes can still attach, by driver. Only named drivers have a limit."""
 
     def __init__(self, existing_nodes: Sequence[ExistingNode]) -> None:
         drivers = sorted({driver for existing_node in existing_nodes for driver in existing_node.attachable})

@@ -114,13 +114,13 @@ class Attempt:
 
     @property
     def contended(self) -> bool:
-        """Whether pods were left that could have a place if others had not taken it."""
+        """True if pods were left that could have a place if others had not taken it."""
         waiting = (one for one in self._parsed.classes if self._waits(one))
         return any(one.index not in self._hopeless and self._could_go(one) for one in waiting)
 
     @property
     def order_matters(self) -> bool:
-        """Whether pods were placed whose place depends on where others are, by domain or on their node."""
+        """True if pods were placed whose place depends on where others are, by domain or on their node."""
         placed = (one for one in self._parsed.classes if one.index not in self._hopeless)
         return any(
             self._context.constraint_reader.of(one, level).depends

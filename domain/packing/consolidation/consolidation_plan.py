@@ -11,7 +11,7 @@ from treenail.domain.packing.plan import PlannedClaim
 
 
 class Action(StrEnum):
-    """What takes the place of the nodes that go, as Karpenter's metrics name it."""
+    """The action that takes the place of the nodes that go, as Karpenter's metrics name it."""
 
     DELETE = "delete"
     REPLACE = "replace"
@@ -44,7 +44,7 @@ class Move:
 
     @property
     def consolidation_type(self) -> str:
-        """How many nodes go at once, as Karpenter's metrics name it."""
+        """The type of consolidation by how many nodes go at once, as Karpenter's metrics name it."""
         return "single" if len(self.removed) == 1 else "multi"
 
 

@@ -42,12 +42,12 @@ class CandidateNode:
 
     @property
     def cost(self) -> float:
-        """What the node costs in all, $/h; an unknown price counts as nothing."""
+        """The cost of the node in all, $/h; an unknown price counts as nothing."""
         return (self.price or 0.0) + self.surcharge
 
     @property
     def disruption(self) -> float:
-        """What moving its pods costs: 1 for the node, and what each pod costs to evict, if anything."""
+        """The cost of moving its pods: 1 for the node, and what each pod costs to evict, if anything."""
         return 1.0 + sum(max(0.0, self.eviction_costs.get(uid, 1.0)) for uid in self.pods)
 
 

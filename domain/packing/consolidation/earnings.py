@@ -1,4 +1,4 @@
-"""What moves earn: by how much the cluster costs less, less what it costs to make them, spread over time.
+"""Earnings of moves: by how much the cluster costs less, less what it costs to make them, spread over time.
 
 Where plans are compared, what one costs more to make than another must be paid back as fast as a move must:
 no plan is taken for the sake of a few cents that moves many more pods.

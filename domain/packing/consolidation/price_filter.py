@@ -167,7 +167,7 @@ class _Catalogue:
 
 
 class _Places:
-    """Where and how nodes that meet some requirements are bought: few answers for thousands of offerings."""
+    """The zones and capacity types that some requirements allow: few answers for thousands of offerings."""
 
     def __init__(self, types: Mapping[str, InstanceType], requirements: Requirements) -> None:
         way = requirements.get(labels.CAPACITY_TYPE)

@@ -35,7 +35,7 @@ _NAMES: Final = frozenset({labels.HOSTNAME, labels.NODE_NAME})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What came of taking nodes away: where their pods go, by uid, and which nodes are to be bought for them.
+    """The outcome of taking nodes away: where their pods go, by uid, and which nodes are bought for them.
 
     `left` are pods that found no place; `against` is, where nodes could be bought, why none is for the first
     of them. `lost` is how many preferences pods lose by it that they have now.
@@ -95,7 +95,7 @@ class Rearrangement:
 
     @property
     def unpackable(self) -> Mapping[str, str]:
-        """Why pods, by uid, can be placed nowhere by packing, so that they must stay where they are."""
+        """The reasons why pods, by uid, can be placed nowhere by packing, and so stay where they are."""
         parts = self._context.parsed.parts
         refused = self._context.parsed.refused
         return {pod.uid: refused[index].detail for index in sorted(refused) for pod in parts[index][1]}

@@ -97,7 +97,7 @@ class _Repack:
 
     @property
     def earns(self) -> float:
-        """What all moves earn together, $/h, whatever budgets allow now."""
+        """The earnings of all moves together, $/h, whatever budgets allow now."""
         return earned_by_all(self._moves, self._hours)
 
     def _search(self, way: Way) -> None:

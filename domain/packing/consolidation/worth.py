@@ -1,4 +1,4 @@
-"""Whether a move is worth it, by the terms of every pool that nodes go from."""
+"""The worth of a move, by the terms of every pool that nodes go from."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _HOUR: Final = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class BalancedScore:
-    """Which part of a pool's cost a move saves, and which part of its disruption it causes, from 0 to 1."""
+    """The parts, from 0 to 1, of a pool's cost that a move saves, and of its disruption that it causes."""
 
     savings: float = 0.0
     disruption: float = 0.0

@@ -17,7 +17,7 @@ from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SavedRoom:
-    """What was free on existing nodes (N, R), and how many volumes were attached, at one moment."""
+    """The free room on existing nodes (N, R), and the number of volumes attached, at one moment."""
 
     free: Floats
     attached: SavedAttachments

@@ -36,7 +36,7 @@ _FEW_UNITS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Pricing:
-    """What a node is to cost beyond its price: its surcharge some times, and a little ($/h) more."""
+    """The cost of a node beyond its price: its surcharge some times, and a little ($/h) more."""
 
     times: float
     little: float

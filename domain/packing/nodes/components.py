@@ -38,7 +38,7 @@ class Component:
 
     @property
     def limited(self) -> bool:
-        """Whether limits count for any of its nodes."""
+        """True if limits count for any of its nodes."""
         return any(option.template.limited for reached in self.reach for option in reached)
 
     def lower_bound(self, units: Mapping[int, int], terms: Mapping[int, Term]) -> Bound:

@@ -11,7 +11,7 @@ from treenail.domain.packing.planned.node_rules import NodeRules
 
 
 class PlanningContext(NamedTuple):
-    """What could be bought, who may share a node, what limits leave, and how much work is left."""
+    """The context of a plan: what could be bought, who may share a node, what limits and work are left."""
 
     options: NodeOptions
     rules: NodeRules

@@ -72,7 +72,7 @@ class Sizing:
 
     @Lazy
     def _asked(self) -> Bools:
-        """Which resources are asked for at all (R)."""
+        """Return which resources are asked for at all (R)."""
         return asked_for(self._whole_requests)
 
     @Lazy
@@ -89,7 +89,7 @@ class Sizing:
 
     @Lazy
     def _least(self) -> Floats:
-        """What a node costs at least that holds a pod of each class (I)."""
+        """Return the least cost of a node that holds a pod of each class (I)."""
         rows = first_holding(self._option.room, self._whole_requests)
         return np.append(self._option.prices, np.inf)[rows] + self._per_node
 

@@ -74,7 +74,7 @@ class CatalogueTable:
 
     @Lazy
     def _passing(self) -> Floats:
-        """How many millicores each type may not use all the time (T)."""
+        """Return the millicores that each type may not use all the time (T)."""
         return np.array(
             [0 if t.baseline is None else t.capacity.get(CPU, 0) - t.baseline for t in self.types],
             dtype=np.float64,
@@ -82,7 +82,7 @@ class CatalogueTable:
 
     @Lazy
     def _allocatable(self) -> tuple[Mapping[str, int], Floats]:
-        """What is allocatable of each type, by resource (A, T), and at which place each resource is."""
+        """Return what is allocatable of each type, by resource (A, T), and the place of each resource."""
         axis = Axis([t.allocatable for t in self.types])
         places = {name: place for place, name in enumerate(axis.names)}
         return places, axis.rooms([t.allocatable for t in self.types]).T

@@ -13,7 +13,7 @@ from treenail.domain.packing.offers.templates import RESERVED, NodeTemplate
 
 
 class RemainingLimits:
-    """What the nodes of a plan leave of their pools' limits, each counted with the type it would be now.
+    """The remainder of limits after the nodes of a plan, each counted with the type it would be now.
 
     A type is allowed while its capacity is within what is left, in every limited resource. All templates of a
     pool share its limits, and all pools share what is left of a reservation.

@@ -16,7 +16,7 @@ from treenail.domain.packing.arrays.arrays import Bools, Floats, Indices
 
 
 class TypeMasks:
-    """What the labels of T instance types allow."""
+    """Masks of what the labels of T instance types allow."""
 
     def __init__(self, types: Sequence[Requirements]) -> None:
         self._types = types
@@ -83,7 +83,7 @@ class CheapestOfferings:
 
 
 class Offers:
-    """Where and how the T types are sold: K different places, and prices (T, K).
+    """The places and ways in which the T types are sold: K different places, and prices (T, K).
 
     A place is a zone, a capacity type and, where there is one, a reservation.
 
@@ -172,7 +172,7 @@ def _may_be(requirement: Requirement, value: str) -> bool:
 
 
 class NodeMasks:
-    """What the labels of N real nodes allow: here a label that is missing is missing."""
+    """Masks of what the labels of N real nodes allow: here a label that is missing is missing."""
 
     def __init__(self, nodes: Sequence[Mapping[str, str]]) -> None:
         self._nodes = nodes

@@ -14,7 +14,7 @@ from treenail.domain.packing.problem import MinValuesPolicy
 
 
 class MinValues:
-    """How many values of which labels a claim's types must offer, by minValues.
+    """The number of values of each label that a claim's types must offer, by minValues.
 
     `types` are those a claim may be of. As in Karpenter, each counts with all the values it may have, for
     instance all zones it is sold in, wherever the claim is to be. Where all of them together do not suffice,

@@ -52,7 +52,7 @@ class NodeOption:
 
     @Lazy
     def costs(self) -> Floats:
-        """What a node of each type costs in all (U), $/h."""
+        """The cost of a node of each type in all (U), $/h."""
         return self.prices + self.template.surcharge
 
     @Lazy
@@ -61,7 +61,7 @@ class NodeOption:
 
     @Lazy
     def whole(self) -> Floats:
-        """What pods would get of each type (U, R) if no other had to do as well."""
+        """The room that pods would get of each type (U, R) if no other had to do as well."""
         whole = self.template.room[self.types]
         if self.aside.at_baseline:
             steady = self.aside.counting_baseline(self.types)

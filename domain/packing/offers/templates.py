@@ -28,7 +28,7 @@ IN_THE_END: Final = Requirements.from_labels({labels.REGISTERED: "true", labels.
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What tells pools of one catalogue apart before limits are looked at, under so many `daemons`."""
+    """The traits that tell pools of one catalogue apart before their limits, under so many `daemons`."""
 
     taints: tuple[Taint, ...]
     requirements: Requirements
@@ -79,7 +79,7 @@ class NodeTemplate:
 
     @property
     def surcharge(self) -> float:
-        """What a node costs beside its price, whatever its type: its volumes and its overhead, $/h."""
+        """The cost of a node beside its price, whatever its type: its volumes and its overhead, $/h."""
         return self.offer.volume_cost + self.overhead_cost
 
 

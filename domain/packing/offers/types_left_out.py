@@ -12,7 +12,7 @@ from treenail.domain.packing.arrays.arrays import Bools, Indices
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """Which types of a template, by row, are left out, and of which only the baseline of CPU counts."""
+    """The types of a template, by row, that are left out, and of which only the baseline of CPU counts."""
 
     left_out: frozenset[int] = frozenset()
     at_baseline: frozenset[int] = frozenset()

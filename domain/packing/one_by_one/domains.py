@@ -17,7 +17,7 @@ from treenail.domain.packing.topology.universe import Universe
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClaimPlace:
-    """What a claim becomes with a pod on it: its node option, and the pod's demand there.
+    """The claim as it becomes with a pod on it: its node option, and the pod's demand there.
 
     `open` are the labels, each with the domains, between which the claim is still undecided.
     """

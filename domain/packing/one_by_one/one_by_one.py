@@ -53,7 +53,7 @@ class OneByOne:
 
     @property
     def remaining_limits(self) -> RemainingLimits:
-        """What the claims leave of limits, each counted with the type it would be."""
+        """The remainder of limits after the claims, each counted with the type it would be."""
         return self._open.remaining_limits
 
     def place(self, classes: Sequence[PodClass], failed: Callable[[int, Exception], None]) -> None:

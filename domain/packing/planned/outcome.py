@@ -16,7 +16,7 @@ from treenail.domain.packing.refusal_reasons import Refusal
 
 
 class Outcome:
-    """How many pods of each part of the parsed problem (by number) went where, and how many are `left`.
+    """The places of the pods of each part of the parsed problem (by number), and how many are `left`.
 
     Pods are counted, not named, until the plan is written: the work grows with classes. For some of those
     left a node may be being planned.

@@ -30,12 +30,12 @@ class PlannedNode:
 
     @property
     def cost(self) -> float:
-        """What one copy costs in all, $/h."""
+        """The cost of one copy in all, $/h."""
         return float(self.option.costs[self.row])
 
     @property
     def free(self) -> Floats:
-        """What is left (R) on each copy."""
+        """The room that is left (R) on each copy."""
         rest: Floats = self.option.room[self.row] - self.load
         return rest
 

@@ -68,7 +68,7 @@ class PodGroup:
 
     @property
     def units(self) -> int:
-        """How many units there are still to be named."""
+        """The number of units still to be named."""
         return 1 if self.bundle else self._pods
 
     def classes(self) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ Labels: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class PodKind:
-    """What the pods of a class have in common. `labels` are those that some selector looks at, sorted.
+    """The kind of a class's pods. `labels` are those that some selector looks at, sorted.
 
     `namespace` is empty where no selector looks at pods at all.
     """

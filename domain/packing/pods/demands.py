@@ -11,7 +11,7 @@ from treenail.domain.model.taints import Toleration
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Demand:
-    """What pods ask of a node's labels, taints and ports. Equal demands of a problem are one object.
+    """The demand of pods on a node's labels, taints and ports. Equal demands of a problem are one object.
 
     `present` are labels that must exist though `requirements` only say NotIn of them: a node without the
     label meets NotIn, and one requirement per label cannot say both. `ports` must be left free by the daemons

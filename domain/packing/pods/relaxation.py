@@ -18,7 +18,7 @@ _NEGATIVE: Final = frozenset({Operator.NOT_IN, Operator.DOES_NOT_EXIST})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelaxationLevel:
-    """What a pod asks for with some of its preferences given up.
+    """A pod's requirements with some of its preferences given up.
 
     `wishes` says whether a preference is still among them, `given_up` how many are not. `strict` is what is
     required of the node's labels, preferences and volumes aside: a spread measures over the domains that it
@@ -76,7 +76,7 @@ NOWHERE_SPECIAL: Final = (ANYTHING,)
 
 @dataclass(frozen=True, slots=True)
 class Wants:
-    """What relaxation levels are made of besides a pod's spec.
+    """The inputs of relaxation levels besides a pod's spec.
 
     `volumes` are the alternatives that its volumes leave. `soft_taints` says that some pool or node has a
     PreferNoSchedule taint; `wishes` says whether preferences are looked at.

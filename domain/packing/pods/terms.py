@@ -19,7 +19,7 @@ PUT_UP_WITH_PREFERENCES: Final = Toleration(
 
 
 class TermKind(Enum):
-    """How a term restricts."""
+    """The kind of restriction by a term."""
 
     SPREAD = auto()
     TOGETHER = auto()
@@ -59,7 +59,7 @@ class Term:
 
     @property
     def per_node(self) -> bool:
-        """Whether every node is a domain of its own."""
+        """True if every node is a domain of its own."""
         return self.key == labels.HOSTNAME
 
     def selects(self, namespace: str, of: Mapping[str, str]) -> bool:

@@ -1,1 +1,1 @@
-"""What pods ask about where other pods are."""
+"""Topology: what pods ask about where other pods are."""

@@ -52,19 +52,19 @@ class TopologyConstraints:
 
     @property
     def free(self) -> bool:
-        """Whether nothing restricts the pods."""
+        """True if nothing restricts the pods."""
         return not (
             self.asked.keys or self.asked.targets or self.by_node or self.together or self.rules is not FREE
         )
 
     @property
     def depends(self) -> bool:
-        """Whether the place of the pods depends on the domains, or the nodes, that other pods are in."""
+        """True if the place of the pods depends on the domains, or the nodes, that other pods are in."""
         return bool(self.by_domain or self.together)
 
     @property
     def relies(self) -> bool:
-        """Whether the pods may stay in their place only while other pods stay in theirs."""
+        """True if the pods may stay in their place only while other pods stay in theirs."""
         # Anti-affinity is not among them: it is never broken by pods that go away.
         return bool(self.together) or any(
             r.owned and r.group.term.kind is not TermKind.APART for r in self.by_domain
@@ -72,12 +72,12 @@ class TopologyConstraints:
 
     @property
     def gathers(self) -> bool:
-        """Whether all of the pods must go to one domain: they have an affinity by it."""
+        """True if all of the pods must go to one domain: they have an affinity by it."""
         return any(r.owned and r.group.term.kind is TermKind.TOGETHER for r in self.by_domain)
 
     @property
     def may_begin(self) -> bool:
-        """Whether the pods may choose a node, for they have affinity to their own kind and none is placed."""
+        """True if the pods may choose a node, for they have affinity to their own kind and none is placed."""
         return all(
             r.selects and not r.group.on_existing_nodes.any() and not r.group.on_new for r in self.together
         )

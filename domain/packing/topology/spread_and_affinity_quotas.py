@@ -18,7 +18,7 @@ from treenail.domain.packing.topology.universe import Universe
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Restriction:
-    """What one topology group means to the pods of a class.
+    """The restriction of a class's pods by one topology group.
 
     `owned` says that the pods have its term, `selects` that the term counts them. At least one is true.
     """
