@@ -13,10 +13,10 @@ from treenail.domain.packing.consolidation.consolidation_plan import Move
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, ConsolidationProblem
 from treenail.domain.packing.consolidation.not_again import without_replaced
 from treenail.domain.packing.consolidation.price_filter import cheaper_than
-from treenail.domain.packing.consolidation.rearrangement import Trial
 from treenail.domain.packing.consolidation.returns import Returns
 from treenail.domain.packing.consolidation.same_type import without_same_type
 from treenail.domain.packing.consolidation.spot_to_spot import concerns, spot_to_spot
+from treenail.domain.packing.consolidation.trial import Trial
 from treenail.domain.packing.consolidation.worth import PREFERENCE_DOLLARS, ROUNDING, objection_to
 from treenail.domain.packing.plan import PlannedClaim
 

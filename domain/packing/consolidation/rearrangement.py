@@ -2,13 +2,13 @@
 
 A trial takes nodes away and places their pods elsewhere, by the same rules as any packing. It is undone, or
 kept, and the next one starts from there. One packing context serves all trials: labels, terms and offerings
-are read once for the whole cluster.
+are read once for the whole cluster. What came of a trial is remembered: it is only made again to be kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -19,10 +19,11 @@ from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.packing.arrays.arrays import Axis, Floats, Indices
 from treenail.domain.packing.attempt.attempt import Attempt
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode
+from treenail.domain.packing.consolidation.trial import Removal, TopologyTies, Trial
+from treenail.domain.packing.consolidation.trial_memory import TrialMemory
 from treenail.domain.packing.context import PackingContext
 from treenail.domain.packing.existing.existing_nodes import SavedRoom
 from treenail.domain.packing.placement.existing_placement import ExistingPlacement
-from treenail.domain.packing.plan import PlannedClaim
 from treenail.domain.packing.planned.outcome import Outcome
 from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.topology_counts import SavedCounts, TopologyGroup
@@ -31,30 +32,6 @@ from treenail.domain.packing.refusal_reasons import furthest
 from treenail.domain.packing.topology.class_constraints import TopologyConstraints
 
 _NAMES: Final = frozenset({labels.HOSTNAME, labels.NODE_NAME})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """The outcome of taking nodes away: where their pods go, by uid, and which nodes are bought for them.
-
-    `left` are pods that found no place; `against` is, where nodes could be bought, why none is for the first
-    of them. `lost` is how many preferences pods lose by it that they have now.
-    """
-
-    removed: tuple[str, ...]
-    nominations: Mapping[str, str] = field(default_factory=dict)
-    claims: tuple[PlannedClaim, ...] = ()
-    left: tuple[str, ...] = ()
-    against: str = ""
-    lost: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class TopologyTies:
-    """The topology groups, by number, that count moved pods (`touched`), and that place them (`asked`)."""
-
-    touched: frozenset[int]
-    asked: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,14 +61,26 @@ class Rearrangement:
         }
         self._keys = {pod.uid: pod.key for pod in problem.pods}
         # By candidate, the uids of its pods by class, oldest first.
-        self._pods: dict[str, dict[int, list[str]]] = {
+        self._pods_at_first: dict[str, dict[int, list[str]]] = {
             one.name: self._by_class(one.pods) for one in candidates
         }
-        self._changed_at = 0
+        self._pods = dict(self._pods_at_first)
+        self._memory = TrialMemory()
         self._fits: dict[tuple[object, object], tuple[int, Floats]] = {}
+        # The trial under way, and the state before it, None where the trial was known and nothing was done.
+        self._trying: Removal | None = None
         self._saved: _Saved | None = None
         self._closed: tuple[Indices, Floats] | None = None
         self._settle_all()
+
+    def begin_anew(self) -> None:
+        """Put every pod of a candidate back onto its node, take off those that waited, and open all nodes."""
+        self._trying = self._saved = self._closed = None
+        self._context.parsed.groups.recount()
+        self._nodes.clear()
+        self._pods = dict(self._pods_at_first)
+        self._settle_all()
+        self._memory.begin_anew()
 
     @property
     def unpackable(self) -> Mapping[str, str]:
@@ -106,8 +95,8 @@ class Rearrangement:
 
     @property
     def revision(self) -> int:
-        """A number that changes whenever something is kept: between two of them all trials start alike."""
-        return self._changed_at
+        """A number that changes whenever something is kept: where it is equal, all trials start alike."""
+        return self._memory.state
 
     def likeness(self, name: str) -> tuple[object, ...]:
         """Return what candidates have in common where the same comes of taking either of them away.
@@ -184,7 +173,7 @@ class Rearrangement:
             return frozenset()
         self._outcome.begin(by_class)
         Attempt(self._context, self._outcome).place()
-        self._changed_at += 1
+        self._memory.go_on(tuple(by_class.items()))
         rows = {row for index in by_class for row, n in self._outcome.in_existing_nodes[index].items() if n}
         return frozenset(self._nodes.names[row] for row in rows)
 
@@ -193,14 +182,14 @@ class Rearrangement:
         rows = np.array(sorted(self._rows[name] for name in names if name in self._rows), dtype=np.intp)
         self._closed = rows, self._nodes.free(rows)
         self._nodes.close(rows)
-        self._changed_at += 1
+        self._memory.go_on(("closed", *rows.tolist()))
 
     def reopen(self) -> None:
         """Let pods be moved onto the nodes again that were closed last."""
         if self._closed is not None:
             self._nodes.reopen(*self._closed)
             self._closed = None
-            self._changed_at += 1
+            self._memory.go_on("reopened")
 
     # --- trials
 
@@ -223,7 +212,7 @@ class Rearrangement:
         """Return how many pods of a class each existing node (N) could take now, at most."""
         key = (one.relaxation, one.requests.tobytes())
         known = self._fits.get(key)
-        if known is not None and known[0] == self._changed_at:
+        if known is not None and known[0] == self.revision:
             return known[1]
         fits: Floats = np.zeros(len(self._nodes.names))
         for level in one.relaxation.levels:
@@ -232,7 +221,7 @@ class Rearrangement:
                 fits[rows] = np.maximum(fits[rows], self._nodes.fits(rows, one.requests, None))
         # Pods that request nothing fit infinitely often; sums are to remain numbers.
         fits = np.minimum(fits, 1e9)
-        self._fits[key] = (self._changed_at, fits)
+        self._fits[key] = (self.revision, fits)
         return fits
 
     def without(self, names: Sequence[str], *, to_the_end: bool = False) -> Trial:
@@ -241,11 +230,7 @@ class Rearrangement:
         It ends with the first class that finds no place for all, unless `to_the_end`. The trial must be ended
         by `keep` or `undo`.
         """
-        wanted = self._take_away(names)
-        for one in self._largest_first(wanted):
-            if self._place(one, wanted[one.index]) and not to_the_end:
-                break
-        return self._trial(names)
+        return self._try(Removal(names=tuple(names), to_the_end=to_the_end))
 
     def have_their_price(self, names: Sequence[str]) -> bool:
         """Return whether pods of candidates have preferences that may be given up for a price.
@@ -264,10 +249,25 @@ class Rearrangement:
 
         With `required_only` no preference is kept. The trial must be ended by `keep` or `undo`.
         """
-        self._take_away(names)
-        attempt = Attempt(self._context, self._outcome, required_only=required_only)
+        return self._try(Removal(names=tuple(names), bought=True, required_only=required_only))
+
+    def _try(self, removal: Removal) -> Trial:
+        self._trying = removal
+        return self._memory.trial(removal, self._make)
+
+    def _make(self, removal: Removal) -> Trial:
+        wanted = self._take_away(removal.names)
+        if removal.bought:
+            return self._placed_or_bought(removal)
+        for one in self._largest_first(wanted):
+            if self._place(one, wanted[one.index]) and not removal.to_the_end:
+                break
+        return self._trial(removal.names)
+
+    def _placed_or_bought(self, removal: Removal) -> Trial:
+        attempt = Attempt(self._context, self._outcome, required_only=removal.required_only)
         attempt.place()
-        trial = self._trial(names)
+        trial = self._trial(removal.names)
         if not trial.left:
             return trial
         against = furthest(attempt.why(self._classes[self._class_of[trial.left[0]]]))
@@ -283,18 +283,23 @@ class Rearrangement:
         return TopologyTies(frozenset(group.index for group in self._groups_of(classes)), frozenset(asked))
 
     def keep(self, trial: Trial) -> None:
-        """Go on from a trial: its nodes are gone, and their pods are where it placed them."""
-        self._saved = None
-        self._changed_at += 1
+        """Go on from the trial under way: its nodes are gone, and their pods are where it placed them."""
+        if self._trying is None:
+            raise RuntimeError("no trial is under way")
+        if self._saved is None:
+            self._make(self._trying)
+        self._memory.go_on(self._trying)
+        self._trying = self._saved = None
         for name in trial.removed:
             del self._pods[name]
 
     def undo(self) -> None:
         """Put everything back to where it was before the last trial."""
-        if self._saved is None:
+        if self._trying is None:
             raise RuntimeError("no trial is under way")
-        self._restore(self._saved)
-        self._saved = None
+        if self._saved is not None:
+            self._restore(self._saved)
+        self._trying = self._saved = None
 
     def _take_away(self, names: Sequence[str]) -> dict[int, int]:
         """Begin a trial; return how many pods of each class are to be placed."""

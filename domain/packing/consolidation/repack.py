@@ -23,7 +23,7 @@ from treenail.domain.packing.consolidation.earnings import earned, earned_by_all
 from treenail.domain.packing.consolidation.move_terms import UNKNOWN_PRICE, MoveTerms
 from treenail.domain.packing.consolidation.new_node_bound import NewNodeBound
 from treenail.domain.packing.consolidation.price_filter import NONE_CHEAPER
-from treenail.domain.packing.consolidation.rearrangement import Rearrangement, TopologyTies, Trial
+from treenail.domain.packing.consolidation.rearrangement import Rearrangement
 from treenail.domain.packing.consolidation.same_type import not_bought_again
 from treenail.domain.packing.consolidation.search_order import (
     WAYS,
@@ -32,6 +32,7 @@ from treenail.domain.packing.consolidation.search_order import (
     most_saved_first,
     other_ways,
 )
+from treenail.domain.packing.consolidation.trial import TopologyTies, Trial
 from treenail.domain.packing.consolidation.vain_trials import VainTrials
 from treenail.domain.packing.consolidation.worth import ROUNDING
 
@@ -55,10 +56,13 @@ def repack(problem: ConsolidationProblem) -> ConsolidationPlan:
     untold = next((one for one in problem.candidates if not told.issuperset(one.pods)), None)
     if untold is not None:
         return _nothing(problem, Block.PODS_UNTOLD.by(untold.name))
-    best = _Repack(problem, WAYS[0])
+    in_order = sorted(problem.candidates, key=most_saved_first)
+    cluster = Rearrangement(kept_first(problem, in_order), in_order)
+    best = _Repack(problem, WAYS[0], cluster)
     enough = sum(one.cost for one in problem.candidates) * _ANOTHER_WAY
     for way in other_ways(problem):
-        other = _Repack(problem, way)
+        cluster.begin_anew()
+        other = _Repack(problem, way, cluster)
         if other.earns > best.earns + enough:
             best, enough = other, ROUNDING
     return best.written()
@@ -73,13 +77,16 @@ def _nothing(problem: ConsolidationProblem, why: Blocker) -> ConsolidationPlan:
 
 
 class _Repack:
-    """One search. `_open` are the candidates that may still go, in the order in which they are tried."""
+    """One search, in a cluster as it is at first.
 
-    def __init__(self, problem: ConsolidationProblem, way: Way) -> None:
-        self._problem = problem
+    `_open` are the candidates that may still go, in the order in which they are tried.
+    """
+
+    def __init__(self, problem: ConsolidationProblem, way: Way, cluster: Rearrangement) -> None:
         in_order = sorted(problem.candidates, key=most_saved_first)
+        self._problem = problem
         self._candidates = {one.name: one for one in in_order}
-        self._cluster = Rearrangement(kept_first(problem, in_order), in_order)
+        self._cluster = cluster
         self._terms = MoveTerms(problem)
         self._hours = hours_to_earn(problem.terms)
         settings, offers = problem.problem.settings, problem.problem.offers
@@ -331,24 +338,16 @@ class _Repack:
         moves: list[Move] = []
         rest: list[CandidateNode] = []
         for one in some:
-            alone = self._part((one,), trial)
+            alone = trial.part((one,))
             move = self._terms.move((one,), alone) if len(alone.nominations) == len(one.pods) else None
             if isinstance(move, Move):
                 moves.append(move)
             else:
                 rest.append(one)
         if moves and rest:
-            last = self._terms.move(tuple(rest), replace(self._part(rest, trial), claims=trial.claims))
+            last = self._terms.move(tuple(rest), replace(trial.part(rest), claims=trial.claims))
             return [] if isinstance(last, Blocker) else [*moves, last]
         return [] if trial.claims else moves
-
-    def _part(self, some: Sequence[CandidateNode], trial: Trial) -> Trial:
-        """Return what a trial does with some of its nodes, without what is bought."""
-        places = trial.nominations
-        return Trial(
-            removed=tuple(one.name for one in some),
-            nominations={uid: places[uid] for one in some for uid in one.pods if uid in places},
-        )
 
     def _could_cost_less(self, some: Sequence[CandidateNode], uids: Iterable[str]) -> bool:
         return self._bound.of(self._cluster.load(uids)) < self._terms.most(some) * (1 - _WORTH_PLANNING)

@@ -126,6 +126,57 @@ def test_a_trial_that_is_undone_leaves_no_trace(cluster: Cluster, data: st.DataO
         fresh.undo()
 
 
+@settings(max_examples=40, deadline=None)
+@given(clusters(), st.data())
+def test_a_cluster_that_begins_anew_knows_nothing_of_what_was_kept(
+    cluster: Cluster, data: st.DataObject
+) -> None:
+    problem = replace(cluster, waiting=tuple(pods("w", 2))).problem()
+    if not problem.candidates:
+        return
+    names = [one.name for one in problem.candidates]
+    fresh = Rearrangement(problem.problem, problem.candidates)
+    used = Rearrangement(problem.problem, problem.candidates)
+    some = data.draw(st.permutations(names))[: data.draw(st.integers(1, 3))]
+    used.place_waiting([pod.uid for pod in problem.problem.pods if pod.name.startswith("w")])
+    used.close(some[1:])
+    used.keep(used.without_bought(some[:1]))
+
+    used.begin_anew()
+
+    for name in names:
+        assert used.without((name,)) == fresh.without((name,))
+        used.undo()
+        fresh.undo()
+        assert used.without_bought((name,)) == fresh.without_bought((name,))
+        used.undo()
+        fresh.undo()
+
+
+@settings(max_examples=40, deadline=None)
+@given(clusters(), st.data())
+def test_a_trial_that_is_known_is_kept_as_one_that_is_new(cluster: Cluster, data: st.DataObject) -> None:
+    problem = cluster.problem()
+    if not problem.candidates:
+        return
+    names = [one.name for one in problem.candidates]
+    first, *others = data.draw(st.permutations(names))
+    new = Rearrangement(problem.problem, problem.candidates)
+    known = Rearrangement(problem.problem, problem.candidates)
+    for name in names:
+        known.without_bought((name,))
+        known.undo()
+
+    new.keep(new.without_bought((first,)))
+    known.keep(known.without_bought((first,)))
+
+    assert new.revision == known.revision
+    for name in others:
+        assert known.without_bought((name,)) == new.without_bought((name,))
+        known.undo()
+        new.undo()
+
+
 @settings(max_examples=30, deadline=None)
 @given(clusters())
 def test_what_is_left_after_all_moves_is_at_rest(cluster: Cluster) -> None:
