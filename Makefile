@@ -70,6 +70,7 @@ fuzz: install   ## random scenarios and clusters (SEEDS), decided on beside Karp
 	$(BIN)/python -m tests.fuzz $(SEEDS) --against karpenter
 	$(BIN)/python -m tests.fuzz $(SEEDS) --against karpenter --extended
 	$(BIN)/python -m tests.fuzz $(SEEDS) --against karpenter --consolidation
+	$(BIN)/python -m tests.fuzz.devices $(SEEDS)
 
 bench: install   ## the benchmarks, timed
 	$(PYTEST) --benchmark-only
