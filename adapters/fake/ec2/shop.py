@@ -89,6 +89,8 @@ class Shop:
         self._placement_groups = placement_groups
         self.learned = ObservedCapacity()
         self._made: deque[tuple[object, Assortment]] = deque(maxlen=_MOST_KEPT)
+        # Prices of now are put into all types, which takes long: for nothing where only sizes were learned.
+        self._priced: deque[tuple[object, tuple[InstanceType, ...]]] = deque(maxlen=_MOST_KEPT)
 
     def on_demand_price(self, instance_type: str) -> float:
         """Return what an instance costs on demand, in $/h; 0 where it is not sold."""
@@ -144,7 +146,7 @@ class Shop:
                 return made
         zones = tuple(sorted({subnet.zone for subnet in subnets}))
         try:
-            estimated = self._types(node_class, kubelet, zones, epoch)
+            estimated = self._types(same, kubelet, zones, epoch)
         except ValueError as error:
             raise NodeClassNotReadyError(f"{node_class.ref}: {error}") from None
         memory = dict(learned.memory)
@@ -163,6 +165,10 @@ class Shop:
     def _types(
         self, node_class: NodeClass, kubelet: Kubelet, zones: tuple[str, ...], epoch: int
     ) -> tuple[InstanceType, ...]:
+        key = (node_class, kubelet, zones, epoch, self._market.changes)
+        for known, priced in self._priced:
+            if known == key:
+                return priced
         plain = self._catalogue.instance_types(node_class, kubelet, zones=zones)
         prices = {
             (t.name, o.zone): price
@@ -171,4 +177,6 @@ class Shop:
             if o.capacity_type == labels.SPOT
             and (price := self._market.price(t.name, o.zone, epoch)) is not None
         }
-        return self._catalogue.instance_types(node_class, kubelet, zones=zones, spot_prices=prices)
+        types = self._catalogue.instance_types(node_class, kubelet, zones=zones, spot_prices=prices)
+        self._priced.append((key, types))
+        return types
