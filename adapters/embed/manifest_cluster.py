@@ -64,6 +64,7 @@ class ManifestCluster:
             *decoded.csi_nodes,
             *decoded.device_classes,
             *decoded.resource_claim_templates,
+            *decoded.device_taint_rules,
             *decoded.resource_slices,
             *decoded.resource_claims,
             *decoded.node_claims,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.adapters.cli.command import treenail
 from tests.scenarios.manifests import Manifest, changed, deployment, node_class, node_pool, text
 from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.domain.model import labels
@@ -185,6 +187,47 @@ def test_no_more_nodes_are_bought_where_the_scheduler_exchanges_pods(seed: int) 
 
         assert rehearsal.running() == 4
         assert len(rehearsal.history()) == 4
+
+
+def tainting(**selector: str) -> Manifest:
+    taint = {"key": "broken", "effect": "NoSchedule"}
+    return resource("DeviceTaintRule", "broken", {"deviceSelector": selector, "taint": taint})
+
+
+def test_no_node_is_bought_for_devices_that_a_rule_taints_until_it_is_gone() -> None:
+    with following() as rehearsal:
+        rehearsal.apply(setting(template(), using(), tainting(driver=GPU)))
+        rehearsal.run("5m")
+        assert rehearsal.history() == ()
+        assert any("DeviceTaintRule broken" in one for one in refusals(rehearsal))
+
+        rehearsal.delete("DeviceTaintRule", "broken")
+        rehearsal.run_until(lambda: rehearsal.running() == 1, within="10m")
+
+
+def test_a_node_whose_devices_a_rule_taints_is_passed_over() -> None:
+    with following() as rehearsal:
+        rehearsal.apply(text(node_class(), node_pool(families=("g6",)), device_class(), template(), using()))
+        rehearsal.run_until(lambda: rehearsal.running() == 1)
+        [node] = rehearsal.nodes()
+        rehearsal.apply(text(tainting(pool=node.name)))
+        rehearsal.scale("web", 0)
+        rehearsal.run("20s")
+        rehearsal.scale("web", 1)
+        rehearsal.run_until(lambda: rehearsal.running() == 1, within="10m")
+
+        assert [pod.node_name for pod in rehearsal.pods()] != [node.name]
+
+
+def test_simulate_heeds_taint_rules(tmp_path: Path) -> None:
+    file = tmp_path / "rule.yaml"
+    file.write_text(text(tainting(driver=GPU)))
+
+    ran = treenail("simulate", "-f", "examples/007-devices.yaml", "-f", str(file), "-o", "json")
+
+    found = json.loads(ran.out)
+    assert found["nodeClaims"] == []
+    assert len(found["unschedulable"]) == 4
 
 
 def published(node: str, product: str) -> Manifest:

@@ -162,6 +162,8 @@ class Storage:
                 self._book.put(change.after)
             case ResourceSlice() | DeviceTaintRule():
                 self._book.put(change.after)
+            case None if isinstance(change.before, DeviceTaintRule):
+                self._book.remove(Kind.DEVICE_TAINT_RULE, change.before.key)
             case _:
                 self._book.remove(Kind(change.kind), change.address[1])
         match change.before, change.after:
