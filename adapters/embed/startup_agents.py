@@ -25,16 +25,18 @@ class StartupAgents:
         self, cluster: FakeCluster, agenda: Agenda, after: float, told: Callable[[str, str], None]
     ) -> None:
         self._cluster, self._agenda, self._after, self._told = cluster, agenda, after, told
-        self._awaited: set[str] = set()
+        self._seen: set[str] = set()
         cluster.on_change(self._note)
 
     def _note(self, change: Change) -> None:
         node = change.after
-        if not isinstance(node, Node) or node.uid in self._awaited:
+        if not isinstance(node, Node) or node.uid in self._seen:
             return
-        # Before it is registered the controller may still put them on.
-        if node.ready and node.labels.get(labels.REGISTERED) == "true" and self._keys(node):
-            self._awaited.add(node.uid)
+        # Before it is registered the controller may still put them on, and after that it does not.
+        if not node.ready or node.labels.get(labels.REGISTERED) != "true":
+            return
+        self._seen.add(node.uid)
+        if self._keys(node):
             self._agenda.call_at(self._agenda.monotonic() + self._after, partial(self._take, node.name))
 
     def _keys(self, node: Node) -> tuple[str, ...]:

@@ -66,9 +66,9 @@ class ExactRequestModel(Model, kw_only=True):
 
     def value(self, name: str, unknown: str) -> DeviceRequest:
         """Return the request under its name. `unknown` is a field it has that is none of these."""
-        special = _not_understood(unknown)
-        if special:
-            pass
+        special = ""
+        if unknown:
+            special = _not_understood(unknown)
         elif self.allocation_mode == "All":
             special = "asks for all devices of a node"
         elif self.allocation_mode != _COUNT:
