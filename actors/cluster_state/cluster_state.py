@@ -565,6 +565,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         for uid in changes.pods:
             self._delays.settle(uid, self._model.objects.pods.get(uid))
         self._expected_recorder.note(changes, now)
+        self._slices.displaced(changes.displaced, now)
         self._ask_for_untried(changes.pods, now)
         self._publisher.publish(changes, now)
         self._changed |= changes.views

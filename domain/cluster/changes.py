@@ -21,7 +21,8 @@ class Changes:
 
     `retry_refused` are the kinds of changes among them that could give refused pods a place, `crowded_out`
     the uids of pods whose room on a node that was bought for them others took, and `to_come_ended` the
-    promises to pods to come that are over, by their decision: whether a pod came.
+    promises to pods to come that are over, by their decision: whether a pod came. `displaced` are the uids of
+    the workloads that are to make pods whose room others took.
     """
 
     pods: dict[str, None] = field(default_factory=dict)
@@ -32,6 +33,7 @@ class Changes:
     retry_refused: set[Help] = field(default_factory=set)
     crowded_out: list[str] = field(default_factory=list)
     to_come_ended: list[tuple[str, bool]] = field(default_factory=list)
+    displaced: dict[str, None] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.pods or self.views or self.bound or self.pools or self.retry_refused or self.buffers)

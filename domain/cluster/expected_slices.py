@@ -16,6 +16,8 @@ from treenail.domain.model.pods import Pod
 
 # Pods that the scheduler has not tried yet, and that lose their places, are left to it for so long.
 _LEFT: Final = timedelta(seconds=5)
+# After pods to come lost places, so long is waited for further losses: the scheduler binds pods in bursts.
+_GATHERED: Final = timedelta(seconds=1)
 
 
 class ExpectedSlices:
@@ -24,6 +26,9 @@ class ExpectedSlices:
     Where a workload is to make more pods than were planned, the next slice is due when all claims made for
     the last one are launched. Where one of them is not to be had, or no place was found for all, it is due
     after a pause of 1 min, 2... 30 min; a pod that waits asks for more at any time.
+
+    It is also due 1 s after the scheduler put other pods where pods to come had places, once all claims are
+    launched: what those left may be free until the next pod waits, and its node be given back as empty.
 
     The first slice of a workload is also planned where its pods lack nodes and the scheduler has not tried
     them: the batch window waits for these as for pods that wait.
@@ -35,6 +40,8 @@ class ExpectedSlices:
         self._asked: dict[str, dict[str, None]] = {}
         self._refused: dict[str, int] = {}
         self._due: dict[str, datetime] = {}
+        # When a slice is due of workloads as others took the room of their pods to come.
+        self._displaced: dict[str, datetime] = {}
         # The workloads for whose untried pods the batch window was opened.
         self._asked_for: dict[str, None] = {}
         self._planned_at: dict[str, datetime] = {}
@@ -47,7 +54,7 @@ class ExpectedSlices:
         without_place = {pod.owner.uid for pod in expected if pod.owner is not None and pod.uid in refused}
         for owner in dict.fromkeys(pod.owner.uid for pod in expected if pod.owner is not None):
             self._asked.pop(owner, None)
-            self._due.pop(owner, None)
+            self._undue(owner)
             self._planned_at[owner] = now
             self._model.expected.planned(owner, places=owner not in without_place)
             claims = [claim.name for claim in committed.claims if owner in expected_pods(claim)]
@@ -85,6 +92,23 @@ class ExpectedSlices:
         """Take in that a decision begins: it is on all that was asked for, or what is left asks again."""
         self._asked_for = {}
 
+    def displaced(self, owners: Iterable[str], now: datetime) -> None:
+        """Take in that other pods took the room of pods to come of these workloads."""
+        for owner in owners:
+            if owner not in self._asked and owner not in self._due:
+                self._displaced.setdefault(owner, now + _GATHERED)
+
+    def _ready(self, now: datetime) -> tuple[str, ...]:
+        """Return the workloads of which a slice is due.
+
+        Displaced pods wait while a claim is not launched: its room is for its own pods, which may leave it.
+        """
+        displaced = [owner for owner, at in self._displaced.items() if at <= now]
+        if displaced and not all(view.launched for view in self._model.objects.views()):
+            self._displaced |= dict.fromkeys(displaced, now + _GATHERED)
+            displaced = []
+        return (*(owner for owner, at in self._due.items() if at <= now), *displaced)
+
     def set_back(self, now: datetime) -> None:
         """Take in that a decision is made again without its pods to come: they get no places now."""
         offered = self._model.expected.offered.values()
@@ -115,31 +139,34 @@ class ExpectedSlices:
 
     def next_due(self) -> datetime | None:
         """Return when the next slice is to be planned, if one is."""
-        return min(self._due.values(), default=None)
+        return min((*self._due.values(), *self._displaced.values()), default=None)
 
     def due_since(self, now: datetime) -> datetime | None:
         """Return since when a slice is due, None where none is, and forget those nobody needs any more."""
-        due = [owner for owner, at in self._due.items() if at <= now]
-        for owner in due:
+        for owner in self._ready(now):
             if not self._more(owner, now):
                 self._forget(owner)
         at = self.next_due()
         return at if at is not None and at <= now else None
 
     def _forget(self, owner: str) -> None:
-        self._due.pop(owner, None)
+        self._undue(owner)
         self._refused.pop(owner, None)
+
+    def _undue(self, owner: str) -> None:
+        self._due.pop(owner, None)
+        self._displaced.pop(owner, None)
 
     def take(self, now: datetime) -> tuple[str, ...]:
         """Return the workloads whose next slice is due, and take it as planned.
 
         And those with untried pods that lack nodes, unless it is too soon to ask again.
         """
-        due = [owner for owner, at in self._due.items() if at <= now]
+        due = self._ready(now)
         more = [owner for owner in due if self._more(owner, now)]
         for owner in due:
             if owner in more:
-                del self._due[owner]
+                self._undue(owner)
             else:
                 self._forget(owner)
         return (*more, *self._untried(now))

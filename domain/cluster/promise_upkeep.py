@@ -149,6 +149,8 @@ class PromiseUpkeep:
                     self._promises.orphan(promise.pod, expires_at=promise.expires_at)
                 continue
             self._recorder.ended(promise)
+            if promise.expected and not promise.of_buffer:
+                self._recorder.changes.displaced[promise.heir] = None
             if promise.pod in own:
                 self._recorder.changes.crowded_out.append(promise.pod)
         self._recorder.view(name)

@@ -228,6 +228,23 @@ def test_promises_to_pods_to_come_outlast_the_readiness_of_their_node() -> None:
     assert _promised(stage) == ["to come", "to come", "to come"]
 
 
+def test_pods_to_come_whose_room_others_took_are_planned_anew_a_second_later() -> None:
+    stage, made = _bought()
+    there = view(made.name)
+    stage.see(replace(claim_of(there), resource_version=9), node_of(there))
+    stage.run(0)
+    first = len(stage.snapshots())
+
+    stage.see(bound_pod("other", f"node-{made.name}", cpu=2, owner="db"))
+    stage.run(0.9)
+    assert len(stage.snapshots()) == first
+    stage.run(0.2)
+
+    assert len(stage.snapshots()) == first + 1
+    _, planned = stage.snapshots()[-1]
+    assert [uid.startswith("expected/") for uid in planned] == [True, True]
+
+
 def test_pods_that_wait_come_before_those_to_come() -> None:
     other = pending_pod("other", cpu=8, owner="db")
     stage = Knowing(P1, other, WEB)
