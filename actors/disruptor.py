@@ -51,7 +51,7 @@ class _Replace:
 
 @dataclass(frozen=True, slots=True)
 class _Noted:
-    """What is to be read on a claim was written, or was not."""
+    """The outcome of a note on a claim: it was written, or was not."""
 
     name: str
     outcome: Outcome[NodeClaim]

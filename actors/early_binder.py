@@ -56,7 +56,7 @@ EarlyBinderInbox: TypeAlias = NodeChanged | Look | _InstancesFound | _NodeMade |
 
 @dataclass(slots=True)
 class _Work:
-    """How far one claim has come. `settled` are the pods nothing more is done about."""
+    """The progress of one claim. `settled` are the pods nothing more is done about."""
 
     view: NodeView
     promised: tuple[Pod, ...]

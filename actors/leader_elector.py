@@ -39,14 +39,14 @@ class _Look:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """How the lease stands."""
+    """The lease as it stands."""
 
     outcome: Outcome[_Look]
 
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """What came of a lease that was written, no earlier than `sent_at`."""
+    """The outcome of a lease that was written, no earlier than `sent_at`."""
 
     sent_at: float
     outcome: Outcome[Lease]

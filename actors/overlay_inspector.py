@@ -28,7 +28,7 @@ class _Look:
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """Where the overlays conflict; or there was no answer, and the next look will have one."""
+    """The conflicts of overlays; or there was no answer, and the next look will have one."""
 
     outcome: Outcome[OverlaysJudged]
 

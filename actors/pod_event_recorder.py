@@ -28,7 +28,7 @@ class _Write:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """What happened on a node was written, or was not."""
+    """The outcome of a note on a node: it was written, or was not."""
 
     moved: PodsMoved
     outcome: Outcome[object]

@@ -36,7 +36,7 @@ class _Poll:
 
 @dataclass(frozen=True, slots=True)
 class _Polled:
-    """What was answered to what was asked then."""
+    """The answer to what was asked then."""
 
     asked_at: datetime
     outcome: Outcome[Impairments]

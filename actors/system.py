@@ -60,7 +60,7 @@ _NOBODY: Final = NullRef()
 
 
 class Host(Protocol):
-    """Who gives actors a place to run: threads in production, a seeded world in tests."""
+    """The host, which gives actors a place to run: threads in production, a seeded world in tests."""
 
     def host(self, make: Callable[P, DomainActor[Any]], *args: P.args, **kwargs: P.kwargs) -> Ref[Any]:
         """Make an actor of the class `make`, give it a place, and return where to reach it."""
@@ -73,7 +73,7 @@ class Host(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemSettings:
-    """What the whole system is told. Times in seconds.
+    """The settings of the whole system. Times in seconds.
 
     Without `provisioning` nothing is bought, and nothing is given up of the system's own will either, as it
     could not be bought again; nodes that must go (interrupted, deleted) are still seen out. It comes back by
@@ -103,7 +103,7 @@ class SystemSettings:
 
     @property
     def promise_lasts(self) -> timedelta:
-        """How long a promise on a node in use holds."""
+        """The time for which a promise on a node in use holds."""
         return timedelta(seconds=max(2 * self.batch_max_seconds, 10.0))
 
 

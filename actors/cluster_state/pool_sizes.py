@@ -31,7 +31,7 @@ _PROPOSE_AGAIN: Final = timedelta(seconds=10)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeOrders:
-    """What follows from a step: claims to be launched, nodes that go, and nodes to ask budgets about."""
+    """The orders of a step: claims to be launched, nodes that go, and nodes to ask budgets about."""
 
     launched: tuple[PlanDecided, PlanCommitted] | None = None
     given_up: tuple[DisruptNodes, ...] = ()

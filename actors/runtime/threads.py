@@ -19,7 +19,7 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """How one actor keeps up: messages that wait, and seconds since it was last asked in vain.
+    """The load of one actor: messages that wait, and seconds since it was last asked in vain.
 
     `silent` is 0 where it has answered, `delay` how long its last answer took.
     """

@@ -133,7 +133,7 @@ class World:
 
 
 class _Inbox:
-    """Where the messages of one hosted actor wait."""
+    """The queue of one hosted actor's messages."""
 
     __slots__ = ("actor", "messages", "process")
 

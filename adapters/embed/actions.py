@@ -113,7 +113,7 @@ def _restart(rehearsal: Rehearsal, argument: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """How an action is done, how its argument is checked before the run, and whether it needs one."""
+    """The way an action is done, the check of its argument before the run, and whether it needs one."""
 
     do: Callable[[Rehearsal, str], object]
     check: Callable[[str], object] = lambda _: None

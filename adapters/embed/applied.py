@@ -1,4 +1,4 @@
-"""What is applied to a rehearsal: paths, text and objects, decoded."""
+"""Manifests that are applied to a rehearsal: paths, text and objects, decoded."""
 
 from __future__ import annotations
 

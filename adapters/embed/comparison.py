@@ -22,7 +22,7 @@ _MOST_TYPES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How one side of a comparison ended: with one seed. `hours` are those of nodes by what was bought.
+    """The end of one side of a comparison: with one seed. `hours` are those of nodes by what was bought.
 
     `hours` are by (capacity type, instance type); `rates` are steps (s, $ per hour), `waiting` (s, pods);
     `skipped` are actions that could not be done on this side.

@@ -40,7 +40,7 @@ _SEEN: Final = {EndCause.SPOT_INTERRUPTION: Cause.SPOT_INTERRUPTED.value}
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What else than EC2 knows of an instance: its claim, its node, and why it ended."""
+    """All that others than EC2 know of an instance: its claim, its node, and why it ended."""
 
     claim: str = ""
     node: str = ""

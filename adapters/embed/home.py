@@ -28,7 +28,7 @@ class RegionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where the objects of manifests are: a region, zones with subnets, and the account, if it is told."""
+    """The home of the objects of manifests: a region, zones with subnets, and the account, if it is told."""
 
     region: str = USUAL_REGION
     zones: tuple[str, ...] | None = None

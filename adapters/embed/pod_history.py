@@ -53,7 +53,7 @@ class PodRecord:
 
 @dataclass(slots=True)
 class Availability:
-    """How many pods of a workload are ready, and how many it has had.
+    """The number of a workload's pods that are ready, and that it has had.
 
     `had` is as many as were ready at one time and are still wanted: what has yet to come up for the first
     time is not missing. When most were missing, at `fewest_at`, `fewest` of `had_then` were ready; where none
@@ -80,7 +80,7 @@ class Availability:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many pods there are from a moment on, in seconds since the start."""
+    """The number of pods from a moment on, in seconds since the start."""
 
     at: float
     pending: int
@@ -92,7 +92,7 @@ _Key: TypeAlias = str
 
 @dataclass(slots=True)
 class PodHistory:
-    """What became of every pod but those of DaemonSets, heard from the cluster. `seconds` tells the time.
+    """The history of every pod but those of DaemonSets, heard from the cluster. `seconds` tells the time.
 
     `latest` is the pod of each workload that was made last, gone or not.
     """

@@ -49,7 +49,7 @@ class CallFault:
 
     @property
     def missing(self) -> str:
-        """What has not happened of it yet, "" if all has."""
+        """The sentence that says what of it has not happened yet; "" if all has."""
         if self.failed == self.times:
             return ""
         return f"fail({self.call!r}): {self.failed} of {self.times} calls failed; {self.seen} were made"

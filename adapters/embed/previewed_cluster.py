@@ -46,7 +46,7 @@ class PreviewRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolBudget:
-    """How many nodes of a pool are in use, and may go now: of empty ones, and of others; None is no limit."""
+    """Nodes of a pool in use, and how many may go now: empty ones, and others; None is no limit."""
 
     pool: str
     nodes: int

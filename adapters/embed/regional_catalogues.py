@@ -34,7 +34,7 @@ _SIZES: Final = NodeSizing()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterMarket:
-    """Where the nodes of a cluster are, and what claims say that nodes cost, $/h: spot by type and zone.
+    """The places of a cluster's nodes, and what claims say that nodes cost, $/h: spot by type and zone.
 
     `region` is "" where no node is in a zone of EC2; zones of nodes that are none are `elsewhere`.
     """
@@ -90,7 +90,7 @@ def _oldest_first(view: NodeView) -> tuple[datetime, str]:
 
 
 class RegionalCatalogues:
-    """What the pools of a cluster could buy in its `market`, less what `prices` say. See the module.
+    """The types that pools of a cluster could buy in its `market`, less what `prices` say. See the module.
 
     `warning` says where prices are not those of the cluster's region.
     """

@@ -1,4 +1,4 @@
-"""What a region sells and for how much, as far as it is known here. Nobody is asked."""
+"""Sales of a region: what it sells and for how much, as far as it is known here. Nobody is asked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ USUAL_REGION: Final = "us-east-1"
 
 @dataclass(frozen=True, slots=True)
 class RegionalSales:
-    """What a region sells. `warning` says where the prices are not those of the region, else it is ""."""
+    """The sales of a region. `warning` says where the prices are not those of the region, else it is ""."""
 
     record: RegionRecord
     warning: str = ""

@@ -30,7 +30,7 @@ _EVICTED: Final = "Evicted"
 
 @dataclass(frozen=True, slots=True)
 class WorkloadLow:
-    """When most ready pods of a workload were missing: `fewest` of the `had` it had had, at `at` (s).
+    """The moment when most pods of a workload were missing: `fewest` of the `had` it had had, at `at` (s).
 
     `needs` is how many its budget wanted of them, None without a `budget`.
     """
@@ -76,7 +76,7 @@ class RehearsalSummary:
 
     @property
     def monthly(self) -> float:
-        """What the nodes there are at the end cost in a month, in $."""
+        """The cost in a month of the nodes there are at the end, in $."""
         return self.rate * HOURS_A_MONTH
 
     def waiting_groups(self) -> tuple[WaitingGroup, ...]:

@@ -1,4 +1,4 @@
-"""What a rehearsal with one seed comes to, in a few numbers that can be compared over many seeds."""
+"""Results of a rehearsal with one seed, in a few numbers that can be compared over many seeds."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _SIZES: Final = NodeSizing()
 
 
 class Catalogues(Protocol):
-    """Where the instance types of a pool come from, and what the volumes of its nodes cost."""
+    """The source of the instance types of a pool, and of what the volumes of its nodes cost."""
 
     def types_for(self, pool: NodePool, node_class: NodeClass | None) -> tuple[InstanceType, ...]:
         """Return what the pool could buy; NodeClassNotReadyError where its class leads nowhere."""

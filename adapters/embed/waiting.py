@@ -1,4 +1,4 @@
-"""Why pods wait and drains are blocked, as events and the timeline say."""
+"""Reasons why pods wait and drains are blocked, as events and the timeline say."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ NAME: Final = "demo"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueSettings:
-    """How the queue is set up. All in seconds.
+    """The settings of the queue. All in seconds.
 
     `delay`: from an event to its message's being received, anything in between and so in any order.
     `visibility`: from receiving a message to its coming again. `retention`: until it is dropped.
@@ -33,7 +33,7 @@ class QueueSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueFaults:
-    """What goes wrong by chance: probabilities from 0 to 1, none by default.
+    """Faults by chance: probabilities from 0 to 1, none by default.
 
     `duplicate`: a message is received twice at once. `late`: it is received up to `late_seconds` later.
     `unavailable`: a deletion is not done and fails. `answer_lost`: it is done and fails.

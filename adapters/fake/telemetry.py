@@ -34,7 +34,7 @@ class LogLine:
 
 @dataclass(slots=True)
 class Observed:
-    """What a histogram saw: how many values, their sum and the largest."""
+    """Values that a histogram saw: how many, their sum and the largest."""
 
     count: int = 0
     total: float = 0.0

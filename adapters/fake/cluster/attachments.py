@@ -14,7 +14,7 @@ from treenail.domain.model.storage import PersistentVolumeClaim
 
 
 class Attachments:
-    """Which persistent volumes are attached to which node. Volumes that pods name themselves are left out."""
+    """Persistent volumes attached to each node. Volumes that pods name themselves are left out."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self._plane = plane

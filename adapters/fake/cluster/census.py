@@ -43,7 +43,7 @@ class DomainCount:
 
     @property
     def least(self) -> int:
-        """How many pods the emptiest domain has; 0 where there is no domain."""
+        """The number of pods of the emptiest domain; 0 where there is no domain."""
         if self._least is None:
             self._least = min(self.pods.values(), default=0)
         return self._least
@@ -89,7 +89,7 @@ class DomainCount:
 
 
 class Tally:
-    """How many pods a question counts on each node, and the counts by domain that follow from that."""
+    """The number of pods that a question counts on each node, and the counts by domain that follow."""
 
     __slots__ = ("__weakref__", "counts", "on", "question")
 

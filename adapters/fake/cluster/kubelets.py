@@ -31,7 +31,7 @@ _IS_READY: Final = Condition(READY, Status.TRUE, "KubeletReady", "kubelet is pos
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What a kubelet says of the machine it runs on."""
+    """The machine that a kubelet runs on, as it says."""
 
     node_name: str
     provider_id: str

@@ -83,7 +83,7 @@ def needs_of(spec: PodSpec) -> tuple[tuple[str, int], ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Verdict:
-    """Why a node's shape keeps pods off, how many taints they dislike in it, and what wishes it fails."""
+    """The verdict on a node's shape: why it keeps pods off, taints they dislike, and wishes it fails."""
 
     shape: int
     misfit: str
@@ -270,7 +270,7 @@ class Profile:
         return known
 
     def _share(self, account: NodeAccount, resource: str) -> float:
-        """How much of a resource would be in use with one pod more, from 0 to 1."""
+        """Return the share of a resource that would be in use with one pod more, from 0 to 1."""
         there = account.node.allocatable.get(resource, 0) if account.node else 0
         if there <= 0:
             return 1.0

@@ -26,7 +26,7 @@ _NEVER_STARTED: Final = datetime.max.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Offer:
-    """What a node costs: the pods that must go, the most important first, `breaching` budgets so often."""
+    """The price of a node: the pods that must go, the most important first, `breaching` budgets so often."""
 
     account: NodeAccount
     victims: tuple[Pod, ...]

@@ -19,7 +19,7 @@ _MOST_REMEMBERED: Final = 10_000
 
 
 class Quotas:
-    """What quotas and limit ranges make of new objects; `status.used` of each quota follows at once."""
+    """The effect of quotas and limit ranges on new objects; `status.used` of each quota follows at once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

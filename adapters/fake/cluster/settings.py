@@ -13,7 +13,7 @@ from treenail.domain.cluster.cluster_facts import DaemonSet
 @named_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
-    """How fast the parts of the cluster are, in seconds, and what it runs from the start.
+    """The speed of the parts of the cluster, in seconds, and what it runs from the start.
 
     `latency`: a call to the API server, and its answer, each. `watch`: a change to the watch.
     `resync`: from one full list to the next. `control`: a controller of workloads. `schedule`: the
@@ -62,7 +62,7 @@ class ClusterSettings:
 @named_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFaults:
-    """What goes wrong by chance: probabilities from 0 to 1 per call or change, none by default.
+    """Faults by chance: probabilities from 0 to 1 per call or change, none by default.
 
     `conflict`: another writer touches the object first, so that its resourceVersion moves.
     `answer_lost`: the write is done, but the call fails. `unavailable`: nothing is done, the call fails.

@@ -19,7 +19,7 @@ Writer: TypeAlias = Callable[[ApiObject], Tree | None]
 
 
 class Texts:
-    """What clients make of objects. Those that `writer` writes are read again from that text.
+    """The objects as clients understand them. Those that `writer` writes are read again from that text.
 
     The cluster itself goes on with the objects as they are.
     """

@@ -37,7 +37,7 @@ _BROKEN_FOR: Final[Span] = (5.0, 30.0)
 
 @dataclass(slots=True)
 class _Stream:
-    """What is on its way of one kind. Those of one instant travel together, none overtakes another.
+    """The changes of one kind that are on their way. Those of one instant travel together, in order.
 
     `arrives_at` is when the last that travels so arrives, `alone_until` when the last that does not.
     """

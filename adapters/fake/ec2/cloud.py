@@ -381,12 +381,12 @@ class FakeEC2:
 
     @property
     def calls(self) -> Mapping[str, int]:
-        """How often each API of EC2 was called through the port, refused calls included."""
+        """The number of calls of each API of EC2 through the port, refused ones included."""
         return self._throttle.calls
 
     @property
     def refused(self) -> Mapping[str, int]:
-        """How often each API refused a call as one too many."""
+        """The number of calls that each API refused as one too many."""
         return self._throttle.refused
 
     def all_instances(self) -> tuple[InstanceRecord, ...]:

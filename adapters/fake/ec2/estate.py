@@ -1,4 +1,4 @@
-"""What was there before: the account, and instances that run already."""
+"""The estate from before: the account, and instances that run already."""
 
 from __future__ import annotations
 

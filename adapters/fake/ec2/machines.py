@@ -28,7 +28,7 @@ _HIDDEN_SECONDS: Final = 30.0
 
 
 class EndCause(StrEnum):
-    """Who or what ended an instance."""
+    """The cause of an instance's end: who or what ended it."""
 
     CONTROLLER = "controller"
     USER = "user"
@@ -51,7 +51,7 @@ class InstanceRecord:
 
     @property
     def price(self) -> float:
-        """What the instance costs or did cost, in $/h."""
+        """The price that the instance costs or did cost, in $/h."""
         return self.instance.price
 
 

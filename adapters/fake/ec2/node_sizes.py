@@ -11,7 +11,7 @@ from treenail.domain.model.resources import MEMORY, NOTHING, Resources
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortfall:
-    """What nodes come up with less of than was promised, as a start script of theirs may have it.
+    """Resources that nodes come up with less of than was promised, as a start script of theirs may have it.
 
     Of what `at_most` names they have no more than that, neither as capacity nor for pods, be it what disks
     that nobody mounts leave, or a `--max-pods` of their own; of what `less` names, pods get so much less,
@@ -41,7 +41,7 @@ class Shortfall:
 
 
 class NodeSizes:
-    """What the nodes of instances come up with: what their instances say, but for what was set here."""
+    """Resources that nodes come up with: what their instances say, but for what was set here."""
 
     def __init__(self) -> None:
         self._memory: dict[str, int] = {}

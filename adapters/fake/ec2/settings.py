@@ -12,7 +12,7 @@ from treenail.adapters.fake.luck import Span
 @named_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EC2Settings:
-    """How fast EC2 is, in seconds, and how it deals with its customers.
+    """The speed of EC2, in seconds, and how it deals with its customers.
 
     `latency`: a call's way there, and back. `fleet_latency`: the way back of CreateFleet, which answers
     when the instances are bought. `visible`: from buying an instance to its showing up in listings.
@@ -45,7 +45,7 @@ class EC2Settings:
 @named_fields
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EC2Faults:
-    """What goes wrong by chance: probabilities from 0 to 1 per call or instance, none by default.
+    """Faults by chance: probabilities from 0 to 1 per call or instance, none by default.
 
     `answer_lost`: the launch is done, but the call fails. `terminate_lost`: likewise for termination.
     `unavailable`: nothing is done, the call fails. `throttled`: it is refused as one too many.

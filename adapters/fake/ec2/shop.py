@@ -32,7 +32,7 @@ _MOST_KEPT: Final = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assortment:
-    """What a node class can launch. `types` has also those of other architectures than its images'."""
+    """Types that a node class can launch. `types` has also those of other architectures than its images'."""
 
     subnets: tuple[Subnet, ...]
     images: Mapping[str, Image]

@@ -8,7 +8,7 @@ from treenail.domain.model.runtime import Agenda
 
 
 class Spell(StrEnum):
-    """What a time is like that EC2 has.
+    """A fault that all of EC2 has for a while.
 
     `THROTTLED`: every call is refused as one too many. `AWAY`: every call fails, and nothing is done.
     `SLOW`: every call takes `EC2Faults.slow_seconds` longer. `ANSWERS_LOST`: launches and terminations are
@@ -27,7 +27,7 @@ class Spell(StrEnum):
 
 
 class Spells:
-    """Which spells EC2 is under. A spell that begins while it lasts already lasts until the later end."""
+    """The spells that EC2 is under. A spell that begins while it lasts already lasts until the later end."""
 
     def __init__(self, agenda: Agenda) -> None:
         self._agenda = agenda

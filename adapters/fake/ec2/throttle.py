@@ -58,12 +58,12 @@ class Throttle:
 
     @property
     def calls(self) -> Mapping[str, int]:
-        """How often each API was called, refused calls included."""
+        """The number of calls of each API, refused ones included."""
         return MappingProxyType(self._calls)
 
     @property
     def refused(self) -> Mapping[str, int]:
-        """How often each API refused a call as one too many."""
+        """The number of calls that each API refused as one too many."""
         return MappingProxyType(self._refused)
 
     def note(self, api: str) -> None:
