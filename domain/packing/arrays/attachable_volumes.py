@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Floats, Indices
+from treenail.domain.packing.arrays.changes import Changes
 from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
 
 
@@ -17,6 +18,14 @@ class SavedAttachments:
 
     left: Mapping[str, Floats]
     attached: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttachmentChanges:
+    """Changes of how many volumes could be attached, by driver, and what was attached: (row, volume)."""
+
+    left: Mapping[str, Changes]
+    attached: tuple[tuple[int, tuple[str, str]], ...]
 
 
 class AttachableVolumes:
@@ -45,6 +54,21 @@ class AttachableVolumes:
         for row, known in self._log[saved.attached :]:
             self._attached[row].discard(known)
         del self._log[saved.attached :]
+
+    def changes_since(self, saved: SavedAttachments) -> AttachmentChanges:
+        """Return what changed since `saved`, to make again with `make`."""
+        return AttachmentChanges(
+            {driver: Changes.between(saved.left[driver], left) for driver, left in self._left.items()},
+            tuple(self._log[saved.attached :]),
+        )
+
+    def make(self, changes: AttachmentChanges) -> None:
+        """Make changes again, from the state that they began in."""
+        for driver, left in self._left.items():
+            changes.left[driver].make(left)
+        for row, known in changes.attached:
+            self._attached[row].add(known)
+        self._log += changes.attached
 
     def fits(self, rows: Indices, volumes: VolumeNeeds) -> Floats:
         """Return how many pods with `volumes` each of `rows` can take."""

@@ -39,16 +39,18 @@ class CandidateNode:
     replaced: tuple[Shape, ...] = ()
     patient: bool = False
     goes_later: bool = False
+    # What moving its pods costs: 1 for the node, and what each pod costs to evict, if anything. Asked for in
+    # each comparison, so it is added up once.
+    disruption: float = field(init=False, repr=False, compare=False)
 
     @property
     def cost(self) -> float:
         """The cost of the node in all, $/h; an unknown price counts as nothing."""
         return (self.price or 0.0) + self.surcharge
 
-    @property
-    def disruption(self) -> float:
-        """The cost of moving its pods: 1 for the node, and what each pod costs to evict, if anything."""
-        return 1.0 + sum(max(0.0, self.eviction_costs.get(uid, 1.0)) for uid in self.pods)
+    def __post_init__(self) -> None:
+        evicting = sum([max(0.0, self.eviction_costs.get(uid, 1.0)) for uid in self.pods])
+        object.__setattr__(self, "disruption", 1.0 + evicting)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,13 +2,13 @@
 
 A trial takes nodes away and places their pods elsewhere, by the same rules as any packing. It is undone, or
 kept, and the next one starts from there. One packing context serves all trials: labels, terms and offerings
-are read once for the whole cluster. What came of a trial is remembered: it is only made again to be kept.
+are read once for the whole cluster. What came of a trial is remembered, and is not looked for again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -19,27 +19,19 @@ from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.packing.arrays.arrays import Axis, Floats, Indices
 from treenail.domain.packing.attempt.attempt import Attempt
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode
+from treenail.domain.packing.consolidation.saved_state import SavedState, StateChanges
 from treenail.domain.packing.consolidation.trial import Removal, TopologyTies, Trial
 from treenail.domain.packing.consolidation.trial_memory import TrialMemory
 from treenail.domain.packing.context import PackingContext
-from treenail.domain.packing.existing.existing_nodes import SavedRoom
 from treenail.domain.packing.placement.existing_placement import ExistingPlacement
 from treenail.domain.packing.planned.outcome import Outcome
 from treenail.domain.packing.pods.classes import PodClass
-from treenail.domain.packing.pods.topology_counts import SavedCounts, TopologyGroup
+from treenail.domain.packing.pods.topology_counts import TopologyGroup
 from treenail.domain.packing.problem import Problem
 from treenail.domain.packing.refusal_reasons import furthest
 from treenail.domain.packing.topology.class_constraints import TopologyConstraints
 
 _NAMES: Final = frozenset({labels.HOSTNAME, labels.NODE_NAME})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Saved:
-    """The state before a trial."""
-
-    room: SavedRoom
-    groups: tuple[tuple[TopologyGroup, SavedCounts], ...]
 
 
 class Rearrangement:
@@ -68,8 +60,10 @@ class Rearrangement:
         self._memory = TrialMemory()
         self._fits: dict[tuple[object, object], tuple[int, Floats]] = {}
         # The trial under way, and the state before it, None where the trial was known and nothing was done.
-        self._trying: Removal | None = None
-        self._saved: _Saved | None = None
+        self._trying: tuple[Removal, Trial] | None = None
+        self._saved: SavedState | None = None
+        # By state and removal, what trials changed that were kept, or may be kept later.
+        self._changes: dict[tuple[int, Removal], StateChanges] = {}
         self._closed: tuple[Indices, Floats] | None = None
         self._settle_all()
 
@@ -150,14 +144,15 @@ class Rearrangement:
             kind = self._context.parsed.parts[index][0]
             self._nodes.take(rows, counts, self._requests(index), kind.volumes)
             if index in self._classes:
-                for row, pods_there in there:
-                    self._note(self._classes[index], row, pods_there)
+                self._note(self._classes[index], there)
 
-    def _note(self, one: PodClass, row: int, pods: int) -> None:
+    def _note(self, one: PodClass, there: Iterable[tuple[int, int]]) -> None:
+        """Count pods of a class on existing nodes: (row, how many more)."""
         if one.relaxation.levels:
             constraints = self._context.constraint_reader.of(one, one.relaxation.levels[0])
             if constraints.counted or constraints.apart:
-                constraints.note_existing_node(row, self._nodes.labels(row), pods)
+                for row, pods in there:
+                    constraints.note_existing_node(row, self._nodes.labels(row), pods)
 
     # --- the pods that wait
 
@@ -252,8 +247,9 @@ class Rearrangement:
         return self._try(Removal(names=tuple(names), bought=True, required_only=required_only))
 
     def _try(self, removal: Removal) -> Trial:
-        self._trying = removal
-        return self._memory.trial(removal, self._make)
+        trial = self._memory.trial(removal, self._make)
+        self._trying = removal, trial
+        return trial
 
     def _make(self, removal: Removal) -> Trial:
         wanted = self._take_away(removal.names)
@@ -286,9 +282,15 @@ class Rearrangement:
         """Go on from the trial under way: its nodes are gone, and their pods are where it placed them."""
         if self._trying is None:
             raise RuntimeError("no trial is under way")
-        if self._saved is None:
-            self._make(self._trying)
-        self._memory.go_on(self._trying)
+        removal, _ = self._trying
+        key = self.revision, removal
+        if self._saved is not None:
+            self._changes[key] = self._saved.changes()
+        elif key in self._changes:
+            self._changes[key].make()
+        else:
+            self._make(removal)
+        self._memory.go_on(removal)
         self._trying = self._saved = None
         for name in trial.removed:
             del self._pods[name]
@@ -297,18 +299,22 @@ class Rearrangement:
         """Put everything back to where it was before the last trial."""
         if self._trying is None:
             raise RuntimeError("no trial is under way")
+        removal, trial = self._trying
         if self._saved is not None:
-            self._restore(self._saved)
+            # Such a trial is compared with others, and then it may be the one that is kept.
+            if removal.bought and not trial.left:
+                self._changes[self.revision, removal] = self._saved.changes()
+            self._saved.restore()
         self._trying = self._saved = None
 
     def _take_away(self, names: Sequence[str]) -> dict[int, int]:
         """Begin a trial; return how many pods of each class are to be placed."""
         wanted = {index: len(uids) for index, uids in self._by_class_of(names).items()}
-        self._saved = _Saved(self._nodes.save(), tuple((g, g.save()) for g in self._groups_of(wanted)))
+        self._saved = SavedState.of(self._nodes, self._groups_of(wanted))
         for name in names:
             row = self._rows[name]
             for index, uids in self._pods[name].items():
-                self._note(self._classes[index], row, -len(uids))
+                self._note(self._classes[index], ((row, -len(uids)),))
         self._nodes.close(np.array([self._rows[name] for name in names], dtype=np.intp))
         self._outcome.begin(wanted)
         self._placement.relying.clear()
@@ -373,32 +379,27 @@ class Rearrangement:
             lost = max(0, lost - self._given_up(names, self._saved))
         return Trial(removed=tuple(names), nominations=nominations, claims=claims, left=left, lost=lost)
 
-    def _given_up(self, names: Sequence[str], before: _Saved) -> int:
+    def _given_up(self, names: Sequence[str], before: SavedState) -> int:
         """Return how many preferences the pods of candidates went without `before` the present trial.
 
         Of each class one pod is taken off its node and put back: the others do as it does. The outcome of the
         trial is lost by that.
         """
-        after = _Saved(self._nodes.save(), tuple((group, group.save()) for group, _ in before.groups))
+        after = before.again()
         found = 0
         for name in names:
             row = self._rows[name]
             for index, uids in self._pods[name].items():
-                self._restore(before)
+                before.restore()
                 one = self._classes[index]
                 self._nodes.take(np.array([row]), np.array([-1.0]), one.requests, None)
-                self._note(one, row, -1)
+                self._note(one, ((row, -1),))
                 self._nodes.close(np.delete(np.arange(len(self._nodes.names)), row))
                 self._outcome.begin({index: 1})
                 self._place(one, 1)
                 found += self._outcome.given_up[index] * len(uids)
-        self._restore(after)
+        after.restore()
         return found
-
-    def _restore(self, saved: _Saved) -> None:
-        self._nodes.restore(saved.room)
-        for group, counts in saved.groups:
-            group.restore(counts)
 
     def _by_class_of(self, names: Sequence[str]) -> dict[int, list[str]]:
         found: dict[int, list[str]] = {}

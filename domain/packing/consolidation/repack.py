@@ -89,8 +89,7 @@ class _Repack:
         self._cluster = cluster
         self._terms = MoveTerms(problem)
         self._hours = hours_to_earn(problem.terms)
-        settings, offers = problem.problem.settings, problem.problem.offers
-        self._bound = NewNodeBound(offers, self._cluster.axis, settings)
+        self._bound = NewNodeBound(problem.problem.offers, cluster.axis, problem.problem.settings)
         # Those with all preferences kept, and those in which some had their price.
         self._at_first = VainTrials(self._cluster)
         self._in_vain = VainTrials(self._cluster)
@@ -332,8 +331,10 @@ class _Repack:
         What can go alone does not wait for what is bought for others. Places that a pod's rules find by where
         others go are only known to hold together.
         """
+        if len(some) == 1 or trial.lost:
+            return []
         ties = self._cluster.ties(trial)
-        if len(some) == 1 or trial.lost or ties.touched or ties.asked:
+        if ties.touched or ties.asked:
             return []
         moves: list[Move] = []
         rest: list[CandidateNode] = []

@@ -9,7 +9,12 @@ import numpy as np
 
 from treenail.domain.model.taints import Taint, Toleration, untolerated
 from treenail.domain.packing.arrays.arrays import Axis, Bools, Floats, Indices, count_fitting, holds
-from treenail.domain.packing.arrays.attachable_volumes import AttachableVolumes, SavedAttachments
+from treenail.domain.packing.arrays.attachable_volumes import (
+    AttachableVolumes,
+    AttachmentChanges,
+    SavedAttachments,
+)
+from treenail.domain.packing.arrays.changes import Changes
 from treenail.domain.packing.offers.masks import NodeMasks
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
@@ -21,6 +26,14 @@ class SavedRoom:
 
     free: Floats
     attached: SavedAttachments
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RoomChanges:
+    """How what is free on existing nodes changed, and what was attached to them."""
+
+    free: Changes
+    attached: AttachmentChanges
 
 
 class ExistingNodes:
@@ -59,6 +72,18 @@ class ExistingNodes:
         """Take off all pods placed since `saved`, and open what was closed since."""
         self._free = saved.free.copy()
         self._attachments.restore(saved.attached)
+        self._looked = None
+
+    def changes_since(self, saved: SavedRoom) -> RoomChanges:
+        """Return what changed since `saved`, to make again with `make`."""
+        return RoomChanges(
+            Changes.between(saved.free, self._free), self._attachments.changes_since(saved.attached)
+        )
+
+    def make(self, changes: RoomChanges) -> None:
+        """Make changes again, from the state that they began in."""
+        changes.free.make(self._free)
+        self._attachments.make(changes.attached)
         self._looked = None
 
     def free(self, rows: Indices) -> Floats:

@@ -11,6 +11,7 @@ from treenail.domain.model.pods import HostPort
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.taints import untolerated
 from treenail.domain.packing.arrays.arrays import Floats
+from treenail.domain.packing.arrays.changes import Changes
 from treenail.domain.packing.identity import IdentityMap, grouping
 from treenail.domain.packing.pods.terms import Term, TermReader
 from treenail.domain.packing.problem import ExistingNode, Resident
@@ -25,6 +26,17 @@ class SavedCounts:
     on_new: int
     on_existing_nodes: Floats
     owners_on_existing_nodes: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountChanges:
+    """Counts of a topology group by domain at one moment, and by node (N) those that had changed."""
+
+    counts: Mapping[str, int]
+    owners: Mapping[str, int]
+    on_new: int
+    on_existing_nodes: Changes
+    owners_on_existing_nodes: Changes
 
 
 class TopologyGroup:
@@ -90,6 +102,22 @@ class TopologyGroup:
         self.counts, self.owners, self.on_new = dict(saved.counts), dict(saved.owners), saved.on_new
         self.on_existing_nodes[:] = saved.on_existing_nodes
         self.owners_on_existing_nodes[:] = saved.owners_on_existing_nodes
+
+    def changes_since(self, saved: SavedCounts) -> CountChanges:
+        """Return what changed since `saved`, to make again with `make`."""
+        return CountChanges(
+            dict(self.counts),
+            dict(self.owners),
+            self.on_new,
+            Changes.between(saved.on_existing_nodes, self.on_existing_nodes),
+            Changes.between(saved.owners_on_existing_nodes, self.owners_on_existing_nodes),
+        )
+
+    def make(self, changes: CountChanges) -> None:
+        """Make changes again, from the counts that they began with."""
+        self.counts, self.owners, self.on_new = dict(changes.counts), dict(changes.owners), changes.on_new
+        changes.on_existing_nodes.make(self.on_existing_nodes)
+        changes.owners_on_existing_nodes.make(self.owners_on_existing_nodes)
 
     def count(self, domain: str, pods: int) -> None:
         """Count `pods` more that the term selects in `domain`; fewer where negative."""
