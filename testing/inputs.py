@@ -17,9 +17,9 @@ C = TypeVar("C", bound=type)
 RECORDED: Final = (
     *("apply", "apply_file", "scale", "delete"),
     *("interrupt", "recommend_rebalance", "terminate_outside", "impair", "sicken", "untaint"),
-    *("run_out", "restock", "lose_zone", "shift_away", "ec2_under", "delete_templates"),
-    *("queue_gone", "api_server_away", "step_clock", "step_cluster_clock"),
-    *("crash", "restart", "crash_at", "fail", "set_faults"),
+    *("run_out", "restock", "lose_zone", "shift_away", "ec2_under"),
+    *("publish_image", "delete_templates", "queue_gone", "api_server_away"),
+    *("step_clock", "step_cluster_clock", "crash", "restart", "crash_at", "fail", "set_faults"),
 )
 
 

@@ -18,7 +18,7 @@ _ACCOUNT: Final = "123456789012"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subnet:
-    """A subnet. Where `tags` is None it has whatever name and tags a selector asks for."""
+    """A subnet. Where `tags` is None it has any tags asked for, and without a `name` any name."""
 
     id: str
     zone: str
@@ -29,7 +29,7 @@ class Subnet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecurityGroup:
-    """A security group. Where `tags` is None it has whatever name and tags a selector asks for."""
+    """A security group. Where `tags` is None it has any tags asked for, and without a `name` any name."""
 
     id: str
     name: str = ""

@@ -32,7 +32,8 @@ At: TypeAlias = Annotated[
         metavar="TIME ACTION",
         help="Do something at this time: spot-interruption[=NODE], scale=NAME:REPLICAS, delete=KIND/NAME, "
         "apply=FILE, ice=TYPE/ZONE, zone-lost=ZONE, rebalance[=NODE], terminate[=NODE], impaired[=NODE], "
-        "unhealthy[=NODE], api-away=DURATION, queue-gone=DURATION, templates-gone, crash[=DURATION], and "
+        "unhealthy[=NODE], api-away=DURATION, queue-gone=DURATION, templates-gone, ami-published=ALIAS, "
+        "crash[=DURATION], and "
         "ec2-WHAT=DURATION, where WHAT is away, throttled, slow, answers-lost, hidden, no-templates or "
         "no-profile.",
     ),

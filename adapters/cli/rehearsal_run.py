@@ -21,7 +21,7 @@ from treenail.adapters.embed.applied import decode_leniently
 from treenail.adapters.embed.home import Home
 from treenail.adapters.embed.node_class_problems import check_node_classes
 from treenail.adapters.embed.told_settings import cluster_told, sizes_of
-from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterSettings
+from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.adapters.settings.settings import ProvisionFor, Settings
 from treenail.domain.disruption.node_repair import EC2_POLICIES
 from treenail.domain.model.durations import parse_duration
@@ -133,7 +133,7 @@ def _conditions(run: RehearsalRun, told: Settings, decoded: Decoded, home: Home)
             replace(told, provision_for=run.provision_for or told.provision_for),
             ClusterSettings(
                 # A cluster that was written down has its own.
-                system_daemons=() if any(map(lived, decoded.nodes)) else EKS_DAEMONS,
+                system_daemons=() if any(map(lived, decoded.nodes)) else None,
                 pod_writes=run.pod_writes,
             ),
         ),

@@ -134,6 +134,7 @@ _ACTIONS: Final[_Actions] = {
     "unhealthy": _Kind(lambda r, a: r.sicken(a or None), needs_argument=False),
     "api-away": _Kind(_outage, lambda a: _seconds("api-away", a)),
     **{f"ec2-{spell.value}": _spell(spell) for spell in Spell},
+    "ami-published": _Kind(Rehearsal.publish_image),
     "templates-gone": _Kind(
         lambda r, _: r.delete_templates(), partial(_nothing, "templates-gone"), needs_argument=False
     ),

@@ -54,7 +54,7 @@ class Conditions:
     """
 
     system: SystemSettings = _BY_DEFAULT
-    cluster: ClusterSettings = field(default_factory=lambda: ClusterSettings(system_daemons=EKS_DAEMONS))
+    cluster: ClusterSettings = field(default_factory=ClusterSettings)
     cluster_faults: ClusterFaults = field(default_factory=ClusterFaults)
     ec2: EC2Settings = field(default_factory=EC2Settings)
     ec2_faults: EC2Faults = field(default_factory=EC2Faults)
@@ -86,10 +86,19 @@ class Conditions:
             raise ValueError(f"Conditions: untainted_after: {self.untainted_after} is no number of seconds")
         if self.settings and self.system != _BY_DEFAULT:
             raise ValueError("Conditions: give settings or system, not both: they say the same")
-        self.resolved()
+        self._told()
 
     def resolved(self) -> Conditions:
-        """Return them with what settings and account say in its place: in `system`, `catalogue`..."""
+        """Return them with what settings and account say in its place: in `system`, `catalogue`...
+
+        A cluster that does not say its DaemonSets has those of EKS.
+        """
+        here = self._told()
+        if here.cluster.system_daemons is not None:
+            return here
+        return replace(here, cluster=replace(here.cluster, system_daemons=EKS_DAEMONS))
+
+    def _told(self) -> Conditions:
         if not self.settings and self.account is None:
             return self
         try:

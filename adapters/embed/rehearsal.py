@@ -357,6 +357,14 @@ class Rehearsal:
         self.timeline.add("SpellBegan", {"spell": known.value, "seconds": seconds})
         self.ec2.outside.begin(known, seconds)
 
+    def publish_image(self, alias: str) -> None:
+        """Publish newer images of a family, such as "al2023": nodes of what was the latest have drifted.
+
+        Raises:
+            ValueError: there is no such family, the nearest is named; or the alias is of one version.
+        """
+        self.timeline.add("ImagePublished", {"alias": self.ec2.outside.publish_image(alias)})
+
     def delete_templates(self) -> None:
         """Delete the launch templates behind the controller's back."""
         self.timeline.add("TemplatesDeleted", {})

@@ -86,7 +86,7 @@ class FakeCluster:
         self._refusals = run_workloads(plane, accounts, self._server, self._faults_now)
         self._attachments = Attachments(plane)
         self._budgets = BudgetController(plane, self._server.budgets)
-        self.apply(*self.settings.system_daemons)
+        self.apply(*(self.settings.system_daemons or ()))
 
     def _present_faults(self) -> ClusterFaults:
         return self.faults

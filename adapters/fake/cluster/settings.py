@@ -31,6 +31,8 @@ class ClusterSettings:
     what these refer to.
     `device_plugins`: nodes have the extended resources that NodeOverlays say.
     `fill_nodes`: the scheduler prefers the fullest node, instead of the emptiest.
+    `system_daemons`: the DaemonSets at the start. With None a rehearsal runs those of an EKS cluster, and a
+    cluster by itself none.
     """
 
     latency: Span = (0.002, 0.02)
@@ -53,7 +55,7 @@ class ClusterSettings:
     tells_workloads: bool = True
     device_plugins: bool = True
     tells_buffers: bool = False
-    system_daemons: tuple[DaemonSet, ...] = ()
+    system_daemons: tuple[DaemonSet, ...] | None = None
 
     def __post_init__(self) -> None:
         check_spans(self)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from treenail.adapters.api.account import Image
+from treenail.adapters.api.diagnosis import meant
 from treenail.adapters.fake.ec2.network import digits
 from treenail.adapters.fake.ec2.selectors import means
 from treenail.domain.model.node_classes import AmiFamily, NodeClass, SelectorTerm
 from treenail.domain.status.node_class_parts import nothing_found
 
 _ARCHITECTURES: Final = ("amd64", "arm64")
+_LATEST: Final = "latest"
 _FAMILIES: Final = {family.value.lower(): family for family in AmiFamily if family is not AmiFamily.CUSTOM}
 
 
@@ -25,6 +28,8 @@ class Images:
     def __init__(self) -> None:
         self._added: list[Image] = []
         self._complete = False
+        # How often a family's latest images were published anew.
+        self._releases: Counter[AmiFamily] = Counter()
 
     def know(self, images: Iterable[Image]) -> None:
         """Have these images of users, and no others, beside the published ones."""
@@ -34,6 +39,21 @@ class Images:
         """Add an image of a user's. Later ones are newer."""
         self._added.append(image)
 
+    def publish(self, alias: str) -> str:
+        """Have newer images of the family of an alias ("al2023", "al2023@latest"), and return that alias.
+
+        Raises:
+            ValueError: there is no such family, or the alias is of one version, which stays what it is.
+        """
+        name, _, version = alias.partition("@")
+        if name not in _FAMILIES:
+            known = ", ".join(sorted(_FAMILIES))
+            raise ValueError(f"there are no images {alias}{meant(name, _FAMILIES) or f': there are {known}'}")
+        if version not in {"", _LATEST}:
+            raise ValueError(f"{alias} is one version, which stays what it is: write {name}@{_LATEST}")
+        self._releases[_FAMILIES[name]] += 1
+        return f"{name}@{_LATEST}"
+
     def of(self, node_class: NodeClass) -> Mapping[str, Image]:
         """Return the image a node class launches for each architecture.
 
@@ -42,7 +62,7 @@ class Images:
         """
         family, terms = node_class.ami_family, node_class.ami_terms
         if not terms and family is not AmiFamily.CUSTOM:
-            return {image.arch: image for image in _published(family, "latest")}
+            return {image.arch: image for image in self._published(family, _LATEST)}
         found: dict[str, Image] = {}
         for term in terms:
             for image in self._meant(term, family):
@@ -55,7 +75,7 @@ class Images:
         if term.alias:
             name, _, version = term.alias.partition("@")
             known = _FAMILIES.get(name)
-            return () if known is None or not version else _published(known, version)
+            return () if known is None or not version else self._published(known, version)
         if term.ssm_parameter:
             return (_made_up(term.ssm_parameter, "arm64" if "arm64" in term.ssm_parameter else "amd64"),)
         added = tuple(
@@ -65,9 +85,10 @@ class Images:
             return added
         return _for_each_architecture(f"{term.name} {sorted(term.tags)} {term.owner}", family)
 
-
-def _published(family: AmiFamily, version: str) -> tuple[Image, ...]:
-    return _for_each_architecture(f"{family.value}@{version}", family)
+    def _published(self, family: AmiFamily, version: str) -> tuple[Image, ...]:
+        releases = self._releases[family] if version == _LATEST else 0
+        newer = f" release {releases}" if releases else ""
+        return _for_each_architecture(f"{family.value}@{version}{newer}", family)
 
 
 def _for_each_architecture(name: str, family: AmiFamily) -> tuple[Image, ...]:

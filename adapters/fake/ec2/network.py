@@ -27,7 +27,7 @@ def default_subnets(zones: Sequence[str]) -> tuple[Subnet, ...]:
 
 def default_groups() -> tuple[SecurityGroup, ...]:
     """Return the one security group of a cluster's nodes."""
-    return (SecurityGroup(id=f"sg-{digits('nodes')}", name="nodes"),)
+    return (SecurityGroup(id=f"sg-{digits('nodes')}"),)
 
 
 def digits(name: str) -> str:

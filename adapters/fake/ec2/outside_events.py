@@ -122,6 +122,10 @@ class OutsideEvents:
         """Have something go wrong with all calls for so many seconds."""
         self._region.spells.begin(spell, seconds)
 
+    def publish_image(self, alias: str) -> str:
+        """Publish newer images of a family: "al2023@latest" means them from now on. Return the alias."""
+        return self._region.images.publish(alias)
+
     def delete_templates(self) -> None:
         """Delete all launch templates as somebody at a console would: the next launch finds none."""
         self._templates.delete_all()

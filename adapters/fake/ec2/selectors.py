@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Protocol, TypeVar
 
 from treenail.domain.model.node_classes import NodeClass, SelectorTerm
@@ -10,7 +11,10 @@ from treenail.domain.status.node_class_parts import nothing_found
 
 
 class Tagged(Protocol):
-    """A thing selectors are about. Where `tags` is None it has whatever name and tags it is asked for."""
+    """A thing selectors are about.
+
+    Where `tags` is None it has whatever tags it is asked for, and where `name` is "" as well whatever name.
+    """
 
     @property
     def id(self) -> str: ...
@@ -29,12 +33,16 @@ def means(term: SelectorTerm, thing: Tagged) -> bool:
         return term.id == thing.id
     if not (term.name or term.tags):
         return False
-    if thing.tags is None:
-        return True
+    any_name = thing.tags is None and not thing.name
+    if term.name and not any_name and not _fits(thing.name, term.name):
+        return False
     tags = thing.tags
-    return term.name in ("", thing.name) and all(
-        key in tags and value in ("*", tags[key]) for key, value in term.tags
-    )
+    return tags is None or all(key in tags and _fits(tags[key], value) for key, value in term.tags)
+
+
+def _fits(text: str, pattern: str) -> bool:
+    """Return whether a name or tag fits what filters of EC2 say: "*" is any text, "?" any character."""
+    return fnmatchcase(text, pattern.replace("[", "[[]"))
 
 
 def select(

@@ -34,7 +34,7 @@ def whole_cost(rehearsal: Rehearsal) -> float:
 
 def rooms(rehearsal: Rehearsal) -> Iterator[tuple[Resources, float]]:
     """Yield what pods may have of each node that can be bought, and what it costs at least, $/h."""
-    daemons = total(daemon.spec.requests for daemon in rehearsal.conditions.cluster.system_daemons)
+    daemons = total(daemon.spec.requests for daemon in rehearsal.conditions.cluster.system_daemons or ())
     objects = rehearsal.system.model.objects
     for pool in objects.pools.values():
         node_class = objects.node_class(pool.node_class)

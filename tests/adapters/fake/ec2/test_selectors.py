@@ -4,6 +4,7 @@ import pytest
 
 from tests.adapters.fake.ec2.rig import A, B, Rig, node_class, request
 from treenail.adapters.fake.ec2 import Image, SecurityGroup, Subnet
+from treenail.adapters.fake.ec2.selectors import means
 from treenail.domain.model.errors import NodeClassNotReadyError
 from treenail.domain.model.node_classes import AmiFamily, Kubelet, NodeClass, SelectorTerm
 
@@ -136,3 +137,46 @@ def test_the_catalogue_is_asked_once_for_what_does_not_change() -> None:
 
     assert again is first
     assert other != first
+
+
+@pytest.mark.parametrize(("asked", "image"), [("golden-1", "ami-1"), ("golden-?", "ami-2"), ("*-2", "ami-2")])
+def test_an_image_with_a_name_and_no_tags_is_found_by_that_name_and_by_any_tag(
+    asked: str, image: str
+) -> None:
+    rig = Rig()
+    rig.ec2.add_image(Image(id="ami-1", arch="amd64", name="golden-1"))
+    rig.ec2.add_image(Image(id="ami-2", arch="amd64", name="golden-2"))
+    terms = (SelectorTerm(name=asked, tags=(("team", "web"),)),)
+
+    (instance,) = rig.ec2.launch(request(of=node_class(amis=terms))).instances
+
+    assert instance.image_id == image
+
+
+def test_a_security_group_with_a_name_and_no_tags_is_not_found_by_another_name() -> None:
+    group = SecurityGroup(id="sg-1", name="nodes[a]")
+
+    assert means(SelectorTerm(name="nodes[a]"), group)
+    assert means(SelectorTerm(tags=(("team", "web"),)), group)
+    assert not means(SelectorTerm(name="nodesa"), group)
+    assert not means(SelectorTerm(name="nodesa", tags=(("team", "web"),)), group)
+
+
+def test_a_family_that_is_published_anew_has_other_images_as_its_latest_alone() -> None:
+    rig = Rig()
+    latest, pinned = node_class(amis=term(alias="al2023@latest")), node_class(amis=term(alias="al2023@v1"))
+
+    def images() -> list[str]:
+        call = rig.ec2.outside.publish_image("al2023@latest")
+        asked = [latest, node_class(family=AmiFamily.AL2023), pinned, node_class(family=AmiFamily.AL2)]
+        return [
+            rig.ec2.launch(request(call=f"{call}{n}{len(rig.ec2.all_instances())}", of=of))
+            .instances[0]
+            .image_id
+            for n, of in enumerate(asked)
+        ]
+
+    first, second = images(), images()
+
+    assert first[:1] == first[1:2] != second[:1] == second[1:2]
+    assert first[2:] == second[2:]
