@@ -98,6 +98,7 @@ from treenail.domain.telemetry.tracing import Span, SpanEvent
 from treenail.domain.termination.drain import InstanceTerminated, NodeCordoned, NodeDrained, NodeUncordoned
 from treenail.testing.delegating_cloud import DelegatingCloud
 from treenail.testing.golden import check_golden, timeline_text, trace_text
+from treenail.testing.manifest_warnings import ManifestWarning
 from treenail.testing.probes import PlainDice, Probe
 from treenail.testing.recording import RecordingError, Replay, record, replay
 from treenail.testing.rehearsal import Rehearsal
@@ -158,6 +159,7 @@ __all__ = [
     "LaunchFailed",
     "LogLine",
     "ManifestError",
+    "ManifestWarning",
     "MemoryObserved",
     "Node",
     "NodeClaim",

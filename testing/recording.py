@@ -39,7 +39,17 @@ _NEWER: Final = ("settings", "start", "untainted_after")
 _FAULTS: Final[dict[str, type]] = {kind.__name__: kind for kind in (ClusterFaults, EC2Faults)}
 # The one input that is given a class: that of a message.
 _TAKES_CLASS: Final = "crash_at"
-_OTHERS: Final = ("system", "cluster", "catalogue", "prices", "cloud", "zones", "account", "actor")
+_OTHERS: Final = (
+    "system",
+    "cluster",
+    "catalogue",
+    "prices",
+    "cloud",
+    "zones",
+    "account",
+    "snapshot",
+    "actor",
+)
 
 
 class RecordingError(Exception):

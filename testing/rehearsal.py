@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from treenail.adapters.api.manifests import Decoded
+from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.embed import Conditions
 from treenail.adapters.embed.arguments import one_of, seconds_of
 from treenail.adapters.embed.port_calls import CallFault
@@ -15,11 +19,13 @@ from treenail.adapters.embed.waiting import WaitingPod, waiting_pods
 from treenail.adapters.fake.cluster import ClusterFaults
 from treenail.adapters.fake.ec2 import EC2Faults
 from treenail.domain.model.errors import PortError
+from treenail.domain.model.not_acted_on import less_gated
 from treenail.testing.brief import brief
 from treenail.testing.crash_plans import CrashPlan
 from treenail.testing.expectations import Expectation, check_message
 from treenail.testing.golden import difference, timeline_text
 from treenail.testing.inputs import Input, recorded
+from treenail.testing.manifest_warnings import ManifestWarning, warn_of
 from treenail.testing.refusal_log import RefusalLog
 
 M = TypeVar("M")
@@ -47,6 +53,9 @@ class Rehearsal(EmbeddedRehearsal):
         self.messages.listen(self._refusals.note)
         self._over = False
         self.world.after_step.append(self._count)
+        begun = self.conditions.snapshot
+        if isinstance(begun, Decoded):
+            warn_of(begun.warnings)
 
     def _count(self) -> None:
         self.stepped += 1
@@ -66,6 +75,35 @@ class Rehearsal(EmbeddedRehearsal):
     def _check_open(self) -> None:
         if self._over:
             raise RuntimeError("the rehearsal ended with its `with` block: no time passes any more")
+
+    def apply(self, *what: str | Path | ApiObject) -> Decoded:
+        """Apply manifests (a path, or YAML text) and objects.
+
+        The node classes of pools may be among them, or there already. What nothing follows from, such as a
+        kind that is not known here, is a ManifestWarning.
+
+        Raises:
+            ManifestError: a manifest cannot be read or says something wrong, or it is of a cluster that was
+                there before (`Conditions(snapshot=)`). Nothing is applied then.
+        """
+        decoded = super().apply(*what)
+        return self._warned(decoded)
+
+    def _warned(self, decoded: Decoded) -> Decoded:
+        static = self.conditions.system.static_capacity
+        warn_of(less_gated(decoded.warnings, static_capacity=static))
+        return decoded
+
+    def apply_file(self, path: str | Path) -> Decoded:
+        """Apply a file as a cluster without our validation would: what is wrong is set aside.
+
+        What the controller watches is there, for it to find; the rest is only named in the timeline.
+
+        Raises:
+            ManifestError: the file cannot be read at all.
+        """
+        decoded = super().apply_file(path)
+        return self._warned(decoded)
 
     def run(self, duration: float | str) -> None:
         """Let `duration` pass ("5m", or seconds).
@@ -170,7 +208,10 @@ class Rehearsal(EmbeddedRehearsal):
         """Do what was done to another rehearsal, at the same times; then let time pass up to `until`."""
         for one in tuple(inputs):
             self._pass(one.at, one.step)
-            one.do(self)
+            with warnings.catch_warnings():
+                # They were told when it was done first.
+                warnings.simplefilter("ignore", ManifestWarning)
+                one.do(self)
         self._pass(until, steps)
 
     def _pass(self, at: float, step: int) -> None:

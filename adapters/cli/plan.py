@@ -18,9 +18,9 @@ from treenail.adapters.cli.output_format import Output, OutputFormat, warn, writ
 from treenail.adapters.cli.plan_report import as_json, write_report
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
-from treenail.adapters.cli.region_option import not_known
 from treenail.adapters.cli.told_settings import told_by
 from treenail.adapters.embed.consolidation_preview import preview
+from treenail.adapters.embed.home import not_known
 from treenail.adapters.embed.manifest_cluster import ManifestCluster
 from treenail.adapters.embed.previewed_cluster import PreviewRules
 from treenail.adapters.embed.regional_catalogues import ClusterMarket, RegionalCatalogues

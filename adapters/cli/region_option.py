@@ -1,8 +1,7 @@
-"""`--region`: where manifests are meant for, and what is not known of the cluster they were written from."""
+"""`--region`: where manifests are meant for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, TypeAlias
 
 import typer
@@ -25,15 +24,3 @@ def home_meant(decoded: Decoded, region: str) -> Home:
         return home_of(decoded, region)
     except RegionError as error:
         raise BadInputError(f"{error}") from None
-
-
-def not_known(decoded: Decoded) -> Iterator[str]:
-    """Yield a line on what a snapshot could not read, and on classes whose reservations are not declared."""
-    if not any(account.capacity_reservations for account in decoded.accounts):
-        for node_class in decoded.node_classes:
-            if node_class.reservation_terms:
-                what = f"{node_class.ref.kind} {node_class.ref.name}: spec.capacityReservationSelectorTerms"
-                yield f"{what}: selects none: an object of kind Account declares the reservations there are"
-    for one in decoded.snapshots:
-        if one.not_read:
-            yield f"ClusterSnapshot {one.name}: some of it could not be read: {'; '.join(one.not_read)}"

@@ -11,16 +11,14 @@ from treenail.adapters.api.manifests import Decoded, Manifest, decode_all, read_
 from treenail.adapters.api.reading import LONG_AGO
 from treenail.adapters.cli.output_format import warn
 from treenail.adapters.cli.problems import BadInputError
-from treenail.adapters.cli.region_option import home_meant, not_known
+from treenail.adapters.cli.region_option import home_meant
 from treenail.adapters.cli.told_settings import told_by
 from treenail.adapters.controller.system_settings import system_settings
 from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.adapters.embed.actions import Action, parse_action
-from treenail.adapters.embed.adoption import last_seen, lived, settle
 from treenail.adapters.embed.applied import decode_leniently
-from treenail.adapters.embed.home import Home
+from treenail.adapters.embed.home import Home, not_known
 from treenail.adapters.embed.node_class_problems import check_node_classes
-from treenail.adapters.embed.told_settings import cluster_told, sizes_of
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.adapters.settings.settings import ProvisionFor, Settings
 from treenail.domain.disruption.node_repair import EC2_POLICIES
@@ -70,7 +68,8 @@ def check(run: RehearsalRun) -> None:
     decoded = decode_all(run.manifests, keep_parts=True)
     told = told_by(decoded, run.manifests, run.said)
     home = home_meant(decoded, run.region)
-    with Rehearsal(seed=run.seed, conditions=_conditions(run, told, decoded, home)) as rehearsal:
+    conditions = replace(_conditions(run, told, decoded, home), snapshot=None)
+    with Rehearsal(seed=run.seed, conditions=conditions) as rehearsal:
         check_node_classes(
             decoded, run.manifests, lambda p, c: rehearsal.ec2.instance_types(c, p.kubelet or c.kubelet)
         )
@@ -96,8 +95,7 @@ def rehearsed(run: RehearsalRun, progress: Callable[[float], None] = lambda _: N
     decoded = decode_all(run.manifests, keep_parts=True)
     told = told_by(decoded, run.manifests, run.said)
     home = home_meant(decoded, run.region)
-    with Rehearsal(seed=run.seed, conditions=_conditions(run, told, decoded, home)) as rehearsal:
-        _settle(rehearsal, decoded)
+    with _begun(run, told, decoded, home) as rehearsal:
         for action in run.actions:
             _advance(rehearsal, action.at, progress)
             try:
@@ -111,9 +109,9 @@ def rehearsed(run: RehearsalRun, progress: Callable[[float], None] = lambda _: N
         yield rehearsal
 
 
-def _settle(rehearsal: Rehearsal, decoded: Decoded) -> None:
+def _begun(run: RehearsalRun, told: Settings, decoded: Decoded, home: Home) -> Rehearsal:
     try:
-        settle(rehearsal.cluster, rehearsal.ec2, decoded)
+        return Rehearsal(seed=run.seed, conditions=_conditions(run, told, decoded, home))
     except PortError as error:
         raise BadInputError(f"the API server would refuse this: {error}") from None
 
@@ -129,21 +127,11 @@ def _conditions(run: RehearsalRun, told: Settings, decoded: Decoded, home: Home)
             early_binding=system.early_binding or run.early_binding,
             repair=EC2_POLICIES if run.node_repair else system.repair,
         ),
-        cluster=cluster_told(
-            replace(told, provision_for=run.provision_for or told.provision_for),
-            ClusterSettings(
-                # A cluster that was written down has its own.
-                system_daemons=() if any(map(lived, decoded.nodes)) else None,
-                pod_writes=run.pod_writes,
-            ),
-        ),
-        catalogue=home.catalogue(sizes_of(told)),
+        cluster=ClusterSettings(pod_writes=run.pod_writes),
         prices=run.prices,
-        zones=home.zones,
-        account=home.account,
-        start=last_seen(decoded),
         untainted_after=_UNTAINTED_AFTER,
-    )
+        snapshot=decoded,
+    ).beginning_with(replace(told, provision_for=run.provision_for or told.provision_for), home)
 
 
 def _advance(rehearsal: Rehearsal, to: float, progress: Callable[[float], None]) -> None:

@@ -16,10 +16,11 @@ from treenail.adapters.cli.output_format import Output, OutputFormat, warn, writ
 from treenail.adapters.cli.price_overrides import PriceOverridesFile, own_prices
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.progress import Waiting
-from treenail.adapters.cli.region_option import Region, home_meant, not_known
+from treenail.adapters.cli.region_option import Region, home_meant
 from treenail.adapters.cli.report_file import ReportFile, names_of, writable, write_page
 from treenail.adapters.cli.simulation_report import as_json, write_report
 from treenail.adapters.cli.told_settings import told_by
+from treenail.adapters.embed.home import not_known
 from treenail.adapters.embed.simulation import Catalogues, FixedCatalogue, ShippedCatalogues, Simulation
 from treenail.adapters.embed.simulation_story import tell_simulation
 from treenail.adapters.embed.told_settings import sizes_of

@@ -7,12 +7,15 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from treenail.adapters.api.account import Account
 from treenail.adapters.api.auto_mode import as_karpenter
-from treenail.adapters.api.errors import ManifestError
+from treenail.adapters.api.errors import ManifestError, first_of
 from treenail.adapters.api.manifests import Decoded, Manifest, decode_all, parse_manifests, read_manifests
 from treenail.adapters.api.workloads import ApiObject
+from treenail.adapters.embed.adoption import lived
+from treenail.adapters.embed.told_cluster import check_text
 from treenail.domain.model.node_classes import NodeClass
+from treenail.domain.model.nodes import Node, NodeClaim
+from treenail.domain.model.pods import Pod
 
 
 def decode_applied(
@@ -29,27 +32,33 @@ def decode_applied(
         if isinstance(one, Path):
             manifests += read_manifests([one])
         elif isinstance(one, str):
-            _check_text(one)
+            check_text(one)
             manifests += parse_manifests(one.encode(), "manifest")
         else:
             objects.append(one)
     known = [one.ref for one in (*objects, *there) if isinstance(one, NodeClass)]
     decoded = decode_all(manifests, at=at, node_classes_there=known, keep_parts=True)
-    for account in decoded.accounts:
-        raise _too_late(account)
+    if late := _too_late(decoded):
+        raise first_of(late)
     return decoded, tuple(objects)
 
 
-def _too_late(account: Account) -> ManifestError:
-    problem = "no cluster has it: it counts from the start, in a file of -f or as Conditions(account=...)"
-    return ManifestError("", f"Account {account.name}", "", problem)
+def _too_late(decoded: Decoded) -> list[ManifestError]:
+    """Return an error for each object that can only be there from the start.
 
-
-def _check_text(text: str) -> None:
-    """Refuse the name of a file, where the text of manifests is meant."""
-    if "\n" not in text and text.endswith((".yaml", ".yml", ".json")):
-        problem = f"is read as the text of manifests: for a file, write Path({text!r})"
-        raise ManifestError(text, "", "", problem)
+    Applied later, an account would be passed over, and what ran in a cluster would be there as if it had just
+    been made: nodes of this moment, without instances.
+    """
+    start = "it counts from the start, in a file of -f or as Conditions"
+    account, cluster = f"no cluster has it: {start}(account=...)", f"{start}(snapshot=...)"
+    was = f"says that it was in a cluster: {cluster}; without the uid it is made anew"
+    there: tuple[Node | NodeClaim | Pod, ...] = (*decoded.nodes, *decoded.node_claims, *decoded.pods)
+    lived_in = [one for one in there if lived(one)]
+    return [
+        *(ManifestError("", f"Account {one.name}", "", account) for one in decoded.accounts),
+        *(ManifestError("", f"ClusterSnapshot {one.name}", "", cluster) for one in decoded.snapshots),
+        *(ManifestError("", f"{type(one).__name__} {one.name}", "metadata.uid", was) for one in lived_in),
+    ]
 
 
 def decode_leniently(path: str | Path, at: datetime) -> Decoded:
@@ -62,5 +71,11 @@ def decode_leniently(path: str | Path, at: datetime) -> Decoded:
     """
     manifests, warnings = as_karpenter(read_manifests([str(path)]))
     decoded = decode_all(manifests, lenient=True, at=at, node_classes_optional=True, keep_parts=True)
-    set_aside = (*decoded.set_aside, *map(_too_late, decoded.accounts))
-    return replace(decoded, warnings=(*warnings, *decoded.warnings), set_aside=set_aside)
+    return replace(
+        decoded,
+        warnings=(*warnings, *decoded.warnings),
+        set_aside=(*decoded.set_aside, *_too_late(decoded)),
+        nodes=tuple(one for one in decoded.nodes if not lived(one)),
+        node_claims=tuple(one for one in decoded.node_claims if not lived(one)),
+        pods=tuple(one for one in decoded.pods if not lived(one)),
+    )

@@ -11,17 +11,22 @@ from typing import Any, Final
 
 from treenail.actors.system import SystemSettings
 from treenail.adapters.api.account import Account
+from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.api.named_fields import named_fields
 from treenail.adapters.controller.system_settings import system_settings
+from treenail.adapters.embed.adoption import last_seen, lived
 from treenail.adapters.embed.arguments import check_ref, check_types
-from treenail.adapters.embed.home import USUAL_HOME
+from treenail.adapters.embed.home import USUAL_HOME, Home, RegionError, home_of, not_known
 from treenail.adapters.embed.told_account import account_of, home_of_account
-from treenail.adapters.embed.told_settings import cluster_told, settings_told, sizes_of
+from treenail.adapters.embed.told_cluster import cluster_of
+from treenail.adapters.embed.told_settings import cluster_told, settings_of, settings_told, sizes_of
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.catalogue import Catalogue
+from treenail.adapters.settings.settings import Settings
 from treenail.adapters.settings.sources import SettingError
 from treenail.adapters.solver.inline import AdvisingSolver
+from treenail.domain.model.not_acted_on import less_gated
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
 from treenail.domain.model.runtime import Ref
 from treenail.domain.ports import Cloud, Solver, Telemetry
@@ -43,6 +48,8 @@ class Conditions:
     It begins at `start` (2026-01-01 00:00 UTC unless said), in the `zones` of the catalogue (by
     default its first three), and with what an `account` has: a path, or the text of a manifest
     of kind Account. It says the region and the zones, too, unless a `catalogue` is given.
+    With a `snapshot` (a path, or the text) it begins with the cluster that was written down, at the time of
+    the snapshot, with its account and settings: as `treenail rehearse -f` does.
 
     `untainted_after` is how many seconds after a node is registered and ready its startup taints are taken
     off, as by the agents that they wait for; with None nobody does.
@@ -69,6 +76,7 @@ class Conditions:
     actor: Callable[[Any], Ref[Any]] | None = None
     zones: tuple[str, ...] | None = None
     account: Account | str | Path | None = None
+    snapshot: Decoded | str | Path | None = None
     start: datetime | None = None
     untainted_after: float | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -99,6 +107,8 @@ class Conditions:
         return replace(here, cluster=replace(here.cluster, system_daemons=EKS_DAEMONS))
 
     def _told(self) -> Conditions:
+        if isinstance(self.snapshot, str | Path):
+            return self._begun_with(self.snapshot)
         if not self.settings and self.account is None:
             return self
         try:
@@ -117,4 +127,38 @@ class Conditions:
             cluster=cluster_told(told, self.cluster),
             catalogue=here.catalogue or USUAL_HOME.catalogue(sizes_of(told)),
             settings={},
+        )
+
+    def _begun_with(self, snapshot: str | Path) -> Conditions:
+        """Return them for a rehearsal that begins with a snapshot; what they say themselves comes first."""
+        decoded, account = cluster_of(snapshot), account_of(self.account)
+        if account is not None:
+            decoded = replace(decoded, accounts=(account,))
+        try:
+            told, home = settings_of(decoded, self.settings), home_of(decoded)
+        except (SettingError, RegionError) as error:
+            raise ValueError(f"Conditions: snapshot: {error}") from None
+        warnings = (*decoded.warnings, *told.warnings, *home.warnings, *not_known(decoded))
+        system = self.system if self.system != _BY_DEFAULT else system_settings(told)
+        followed = less_gated(warnings, static_capacity=system.static_capacity)
+        here = replace(self, system=system, settings={}, snapshot=replace(decoded, warnings=followed))
+        return here.beginning_with(told, home)
+
+    def beginning_with(self, told: Settings, home: Home) -> Conditions:
+        """Return them with what the `snapshot`, which is decoded, says where they say nothing.
+
+        `told` are the settings of its cluster, and `home` is where it is.
+        """
+        decoded = self.snapshot
+        assert isinstance(decoded, Decoded)  # noqa: S101
+        daemons = self.cluster.system_daemons
+        # A cluster that was written down has its own.
+        daemons = () if daemons is None and any(map(lived, decoded.nodes)) else daemons
+        return replace(
+            self,
+            cluster=cluster_told(told, replace(self.cluster, system_daemons=daemons)),
+            catalogue=self.catalogue or home.catalogue(sizes_of(told)),
+            zones=self.zones or home.zones,
+            account=home.account,
+            start=self.start or last_seen(decoded),
         )

@@ -79,6 +79,18 @@ def home_of(decoded: Decoded, asked: str = "") -> Home:
     return Home(region, zones, account, tuple(warnings))
 
 
+def not_known(decoded: Decoded) -> Iterator[str]:
+    """Yield a line on what a snapshot could not read, and on classes whose reservations are not declared."""
+    if not any(account.capacity_reservations for account in decoded.accounts):
+        for node_class in decoded.node_classes:
+            if node_class.reservation_terms:
+                what = f"{node_class.ref.kind} {node_class.ref.name}: spec.capacityReservationSelectorTerms"
+                yield f"{what}: selects none: an object of kind Account declares the reservations there are"
+    for one in decoded.snapshots:
+        if one.not_read:
+            yield f"ClusterSnapshot {one.name}: some of it could not be read: {'; '.join(one.not_read)}"
+
+
 def _check(region: str) -> None:
     if region not in known_regions():
         raise RegionError(

@@ -17,6 +17,7 @@ from treenail.adapters.api.manifests import Decoded
 from treenail.adapters.api.workloads import ApiObject
 from treenail.adapters.ec2.catalogue import Catalogue as ShippedCatalogue
 from treenail.adapters.ec2.volume_costs import volume_cost
+from treenail.adapters.embed.adoption import settle
 from treenail.adapters.embed.applied import decode_applied, decode_leniently
 from treenail.adapters.embed.arguments import check_ref, implements, one_of, seconds_of, spell_of
 from treenail.adapters.embed.conditions import Conditions
@@ -95,6 +96,8 @@ class Rehearsal:
         made = self.ec2 if self.conditions.cloud is None else self.conditions.cloud(self)
         self._cloud: Cloud = implements(made, Cloud, "cloud")
         self._start()
+        if isinstance(self.conditions.snapshot, Decoded):
+            settle(self.cluster, self.ec2, self.conditions.snapshot)
 
     def _fork(self) -> random.Random:
         return random.Random(self.world.dice.getrandbits(64))  # noqa: S311
