@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
 from tests.simulation.storm import Storm
 from tests.simulation.workloads import PLAIN, kind_of
-from treenail.adapters.api.workloads import Deployment, Job
-from treenail.adapters.fake.cluster import ClusterSettings
+from treenail.adapters.api.workloads import Deployment, Job, StatefulSet
+from treenail.adapters.fake.cluster import ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults, Spell
 from treenail.domain.telemetry import metrics
 
@@ -119,6 +120,23 @@ class WishStorm(Storm):
         self.rehearsal.run(self.dice.uniform(0, 10))
         self.rehearsal.apply(replace(deployment, uid="", resource_version=0))
 
+    def _all_are_made(self) -> bool:
+        made = Counter(pod.owner.name for pod in self.rehearsal.pods() if pod.owner is not None)
+        return all(
+            sum(number for owner, number in made.items() if owner == name or owner.startswith(f"{name}-"))
+            >= self._wanted(name)
+            for name in (*self.names, "batch")
+        )
+
+    def _wanted(self, name: str) -> int:
+        if name == "batch":
+            job = self.rehearsal.cluster.get("Job", name)
+            assert isinstance(job, Job)
+            return 0 if job.suspended else job.parallelism
+        there = self.rehearsal.cluster.get(kind_of(name), name)
+        assert isinstance(there, Deployment | StatefulSet)
+        return there.replicas
+
     def _suspend(self) -> None:
         """Suspend the Job, or resume it, with another number of pods at once."""
         job = self.rehearsal.cluster.get("Job", "batch")
@@ -127,6 +145,12 @@ class WishStorm(Storm):
         self.rehearsal.apply(replace(job, suspended=not job.suspended, parallelism=size))
 
     def _calm(self) -> None:
+        # Pods that were refused are made up to 1000 s later, and nodes for them bought then. Of a StatefulSet
+        # whose pods limits leave no room for, the next ones are never made.
+        self.rehearsal.cluster.faults = ClusterFaults()
+        end = self.rehearsal.seconds + 1500
+        while not self._all_are_made() and self.rehearsal.seconds < end:
+            self.rehearsal.run(10)
         Storm._calm(self)
         telemetry = self.rehearsal.telemetry
         self.cost, self.unused = self.rehearsal.cost(), telemetry.counted(metrics.UNUSED_DOLLARS.name)
