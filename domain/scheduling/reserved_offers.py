@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
 from treenail.domain.model import labels
@@ -15,12 +16,15 @@ from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.reservations import Reservation
 from treenail.domain.model.reserved_claims import InReservations
 from treenail.domain.model.resources import Resources
+from treenail.domain.packing.identity import Same
 from treenail.domain.packing.problem import PoolOffer
 
 # What is left for pods that wait, and for consolidation, for which more has run out.
 _KEPT: Final = 2
 # Overlays change rarely, and pools that they tell apart are few.
 _MOST_VIEWS: Final = 64
+# As many catalogues as are in use at a time.
+_CATALOGUES: Final = 16
 
 
 @dataclass(slots=True)
@@ -109,7 +113,7 @@ class PoolStocks:
     @property
     def reserved(self) -> bool:
         """True if something of it is reserved."""
-        return any(o.reservation is not None and o.available for one in self.types for o in one.offerings)
+        return _any_reserved(Same(self.types))
 
     def of(self, pool: NodePool) -> Stock:
         """Return what a pool can launch."""
@@ -119,6 +123,12 @@ class PoolStocks:
                 del self._seen[next(iter(self._seen))]
             self._seen[key] = Stock.of(overlaid(self.types, pool).types)
         return self._seen[key]
+
+
+@lru_cache(maxsize=_CATALOGUES)
+def _any_reserved(types: Same[tuple[InstanceType, ...]]) -> bool:
+    """Return whether anything is reserved of a catalogue: mostly the very same is read again and again."""
+    return any(o.reservation is not None and o.available for one in types.one for o in one.offerings)
 
 
 def left_of(offering: Offering, taken: InReservations) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from treenail.domain.packing.arrays.arrays import Axis, Floats
-from treenail.domain.packing.consolidation.cheapest_launches import cheapest_launches
+from treenail.domain.packing.offers.catalogue_table import table_of
 from treenail.domain.packing.problem import PackingSettings, PoolOffer
 
 
@@ -19,14 +19,19 @@ class NewNodeBound:
     """
 
     def __init__(self, offers: Sequence[PoolOffer], axis: Axis, settings: PackingSettings) -> None:
-        rows = list(cheapest_launches(offers, settings))
-        self._least = min((cost for _, cost in rows), default=np.inf)
-        room = axis.rooms([amounts for amounts, _ in rows])
-        costs: Floats = np.array([cost for _, cost in rows], dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            each: Floats = costs[:, np.newaxis] / room
+        self._least = np.inf
         # The cheapest unit of each resource (R): infinite where no type on offer has any.
-        self._unit: Floats = each.min(axis=0, initial=np.inf)
+        self._unit: Floats = np.full(len(axis.names), np.inf)
+        for offer in offers:
+            # Arrays of the catalogue, which are made once as long as it stays the same.
+            table = table_of(offer.instance_types)
+            cheapest: Floats = table.offers.prices.min(axis=1, initial=np.inf)
+            sold = cheapest < np.inf
+            costs = cheapest[sold] + offer.surcharge(settings)
+            with np.errstate(divide="ignore"):
+                each: Floats = costs[:, np.newaxis] / table.room(axis)[sold]
+            self._least = min(self._least, float(costs.min(initial=np.inf)))
+            self._unit = np.minimum(self._unit, each.min(axis=0, initial=np.inf))
 
     def of(self, load: Floats) -> float:
         """Return what nodes that hold `load` (R) cost at least, $/h; nothing for no load."""
