@@ -144,7 +144,7 @@ class PromiseUpkeep:
             if left is not None and elsewhere and self._takes(promise, left):
                 moved = self._in_place_of(left, promise)
                 self.keep(moved)
-                if promise.heir and promise.expires_at is not None and self._gone(promise.pod):
+                if self._heirless(promise) and promise.expires_at is not None:
                     # It still waits for a successor, and no longer than it did.
                     self._promises.orphan(promise.pod, expires_at=promise.expires_at)
                 continue
@@ -164,9 +164,11 @@ class PromiseUpkeep:
         expires_at = None if promise.heir else left.expires_at
         return replace(promise, target=left.target, decision=left.decision, expires_at=expires_at)
 
-    def _gone(self, uid: str) -> bool:
-        pod = self._objects.pods.get(uid)
-        return pod is None or pod.deleting_since is not None
+    def _heirless(self, promise: Promise) -> bool:
+        """Return whether the pod of a promise went, and its owner has not made a successor."""
+        pod = self._objects.pods.get(promise.pod)
+        gone = pod is None or pod.deleting_since is not None
+        return bool(promise.heir) and not promise.expected and gone
 
     def _takes(self, promise: Promise, left: Promise) -> bool:
         """Return whether a pod that lost its place to an equal one of its workload may have that one's."""

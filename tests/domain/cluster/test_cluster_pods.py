@@ -36,6 +36,7 @@ from tests.domain.models import (
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import Kind, ObjectGone, ObjectSeen
 from treenail.domain.cluster.promises import Promise
+from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model import labels
 from treenail.domain.model.nodes import LAUNCHED, REGISTERED, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget, Portion
@@ -263,6 +264,22 @@ def test_the_place_that_another_pod_left_in_exchange_is_inherited() -> None:
     see(known, pending_pod("successor", 4))
 
     assert [one.pod for one in known.promises.at("c2")] == ["successor"]
+
+
+def test_the_place_that_another_pod_left_for_one_to_come_counts_once() -> None:
+    other = view("c2")
+    web = Workload(uid="web", kind="ReplicaSet", name="web", resource_version=1, wanted=2)
+    known = model(*IN_USE, claim_of(other), node_of(other), pending_pod("new", 4), web)
+    to_come = pending_pod("expected/web/1", 4)
+    known.keep(
+        Promise(like=to_come, target="c1", decision="d1", heir="web", expected=True, expires_at=START + LASTS)
+    )
+    promise(known, "new", "c2")
+
+    see(known, bound_pod("new", "node-c1", 4, version=2))
+
+    assert [one.expected for one in known.promises.at("c2")] == [True]
+    assert known.promises.heirless("web") == 1
 
 
 def test_a_place_is_not_kept_for_good_for_a_successor_that_never_comes() -> None:
