@@ -2,9 +2,9 @@
 
     python -m tests.bench.real.scrape [--nodes 500] [--pools 20] [--only treenail]
 
-Each pool has a Deployment of its own, three of whose pods fill a node. Once all pods are ready and all claims
-initialized, /metrics is asked for five times. Prints a line of JSON for each controller, with its series,
-bytes, milliseconds (the median, and by scrape) and its ten largest families.
+Each pool has a Deployment of its own, three of whose pods fill a node. Once all pods are ready and nine of
+ten claims initialized, /metrics is asked for five times. Prints a line of JSON for each controller, with its
+series, bytes, milliseconds (the median, and by scrape) and its ten largest families.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from tests.real.parts.processes import Processes, Program
 CLAIMS: Final = "/apis/karpenter.sh/v1/nodeclaims"
 PODS_A_NODE: Final = 3
 SCRAPES: Final = 5
+_ENOUGH: Final = 0.9
 _CORES: Final = "karpenter.kwok.sh/instance-cpu"
 
 
@@ -51,7 +52,7 @@ def measure(contestant: Contestant, nodes: int, pools: int) -> Scrape:
     """Have a controller buy the nodes, and scrape it.
 
     Raises:
-        TimeoutError: the pods are not all ready, or the claims not initialized, in time.
+        TimeoutError: the pods are not all ready, or too few claims initialized, in time.
     """
     with ControlPlane() as parts:
         install(parts, contestant)
@@ -106,12 +107,15 @@ def _buy(parts: ControlPlane, nodes: int, pools: int) -> None:
         return sum(one.get("status", {}).get("readyReplicas") or 0 for one in listed)
 
     until(lambda: ready() == pods * pools, "the pods do not run", patience=300.0)
-    until(
-        lambda: all(says(claim, "Initialized") for claim in parts.request("GET", CLAIMS)[1]["items"]),
-        "not all nodes are initialized",
-        patience=60.0,
-    )
+    # On a busy machine KWOK is late with the heartbeats of some, which are then no longer ready.
+    until(lambda: _initialized(parts) >= _ENOUGH, "the nodes are not initialized", patience=180.0)
     time.sleep(15)
+
+
+def _initialized(parts: ControlPlane) -> float:
+    """Return the share of claims that are initialized."""
+    claims = parts.request("GET", CLAIMS)[1]["items"]
+    return sum(says(claim, "Initialized") for claim in claims) / max(len(claims), 1)
 
 
 def _scrape(name: str, nodes: int, url: str) -> Scrape:
