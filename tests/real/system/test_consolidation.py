@@ -56,7 +56,7 @@ def test_a_node_that_is_too_large_is_replaced_and_its_pod_moves_when_the_new_one
     assert any("replace: [" in one and "-> [1 replacement]" in one for one in told)
 
 
-@pytest.mark.seeds(quick=3, soak=10)
+@pytest.mark.seeds(quick=3, soak=11)
 def test_a_controller_killed_during_a_move_finishes_it_or_takes_it_back(
     there: Consolidating, seed: int, note: Callable[[str, str], None]
 ) -> None:

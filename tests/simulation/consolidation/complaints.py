@@ -160,14 +160,22 @@ def move_prices(rehearsed: Rehearsed, dice: random.Random, families: tuple[str, 
 
 
 def twenty_pools(rehearsed: Rehearsed) -> None:
-    """Twenty pools whose pods may go nowhere else; those of half of them shrink to a third (k#3305)."""
+    """Twenty pools whose pods may go nowhere else; those of half of them shrink to a third (k#3305).
+
+    Three Deployments a pool: a single one would leave all its pods on one node, and the others empty.
+    """
     pools = [
         pool(f"pool-{n}", labels={"of": str(n)}, budgets=_TEN_PERCENT, sizes=("xlarge",)) for n in range(20)
     ]
-    apps = [deployment(f"app-{n}", 9, cpu="1100m", node_selector={"of": str(n)}) for n in range(20)]
+    apps = [
+        deployment(f"app-{n}-{part}", 3, cpu="1100m", node_selector={"of": str(n)})
+        for n in range(20)
+        for part in range(3)
+    ]
     _starts(rehearsed, *pools, *apps)
     for number in range(0, 20, 2):
-        rehearsed.rehearsal.scale(f"app-{number}", 3)
+        for part in range(3):
+            rehearsed.rehearsal.scale(f"app-{number}-{part}", 1)
     rehearsed.rehearsal.run("2h")
 
 
