@@ -55,6 +55,7 @@ def check_golden(text: str, path: str | Path, *, update: bool = False) -> None:
     Raises:
         AssertionError: they differ, and how; or there is no such file, and it is not to be written.
     """
+    __tracebackhide__ = True
     file = Path(path)
     if update:
         file.parent.mkdir(parents=True, exist_ok=True)

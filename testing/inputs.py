@@ -50,6 +50,7 @@ def recorded(rehearsal: C) -> C:
 def _noted(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def call(self: Rehearsal, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        __tracebackhide__ = True
         if self.within_input:
             return method(self, *args, **kwargs)
         at, step, raised = self.seconds, self.stepped, True

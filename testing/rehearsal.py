@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from treenail.adapters.api.manifests import Decoded
 from treenail.adapters.api.workloads import ApiObject
@@ -29,6 +29,9 @@ from treenail.testing.manifest_warnings import ManifestWarning, warn_of
 from treenail.testing.refusal_log import RefusalLog
 
 M = TypeVar("M")
+# Of what happened, so many lines of so many characters are told with a failure.
+_LAST: Final = 15
+_WIDEST: Final = 200
 
 
 @recorded
@@ -68,9 +71,18 @@ class Rehearsal(EmbeddedRehearsal):
     ) -> None:
         super().__exit__(kind, error, traceback)
         self._over = True
+        if isinstance(error, Exception):
+            error.add_note(self._story())
         missing = [plan.missing for plan in self._plans if plan.missing]
         if kind is None and missing:
             raise AssertionError("; ".join(missing))
+
+    def _story(self) -> str:
+        """Return what one needs to repeat a failure and to see what came before it."""
+        lines = timeline_text(self).splitlines()
+        last = (f"  {line[:_WIDEST]}" for line in lines[-_LAST:])
+        more = [f"  ... {len(lines) - _LAST} earlier"] if len(lines) > _LAST else []
+        return "\n".join((f"rehearsal with seed {self.seed}:", *more, *last, f"  {self.summary()}"))
 
     def _check_open(self) -> None:
         if self._over:
@@ -86,6 +98,7 @@ class Rehearsal(EmbeddedRehearsal):
             ManifestError: a manifest cannot be read or says something wrong, or it is of a cluster that was
                 there before (`Conditions(snapshot=)`). Nothing is applied then.
         """
+        __tracebackhide__ = True
         decoded = super().apply(*what)
         return self._warned(decoded)
 
@@ -102,6 +115,7 @@ class Rehearsal(EmbeddedRehearsal):
         Raises:
             ManifestError: the file cannot be read at all.
         """
+        __tracebackhide__ = True
         decoded = super().apply_file(path)
         return self._warned(decoded)
 
@@ -111,6 +125,7 @@ class Rehearsal(EmbeddedRehearsal):
         Raises:
             RuntimeError: the rehearsal is over.
         """
+        __tracebackhide__ = True
         self._check_open()
         super().run(duration)
 
@@ -122,6 +137,7 @@ class Rehearsal(EmbeddedRehearsal):
                 pods wait and drains are blocked.
             RuntimeError: the rehearsal is over.
         """
+        __tracebackhide__ = True
         self._check_open()
         super().run_until(condition, within=within)
 
@@ -133,6 +149,7 @@ class Rehearsal(EmbeddedRehearsal):
         Raises:
             AssertionError: it does not come to rest `within` that time.
         """
+        __tracebackhide__ = True
         pause = seconds_of("settle: quiet", quiet)
         end = self.seconds + seconds_of("settle: within", within)
         if not pause:
@@ -284,20 +301,23 @@ class Rehearsal(EmbeddedRehearsal):
         return sum((one.price for one in self.history() if one.terminated_at is None), 0.0)
 
     def always(self, holds: Callable[[], bool], called: str = "") -> None:
-        """Check after every step from now on that something holds.
+        """Check now, and after every step from now on, that something holds.
 
         Raises:
-            AssertionError: from `run` and all else that lets time pass, at the first step after which it does
-                not hold; the message has a summary.
+            AssertionError: it does not hold now; or later, from `run` and all else that lets time pass, at
+                the first step after which it does not. The message has a summary.
         """
         if not callable(holds):
             raise TypeError(f"always: {holds!r} is no function: it is asked after every step")
+        __tracebackhide__ = True
         name = called or getattr(holds, "__name__", repr(holds))
 
         def check() -> None:
+            __tracebackhide__ = True
             if not holds():
                 raise AssertionError(f"{name} does not always hold: {self.summary()}")
 
+        check()
         self.world.after_step.append(check)
 
     def expect(
@@ -315,6 +335,7 @@ class Rehearsal(EmbeddedRehearsal):
         Raises:
             AssertionError: none comes `within` that time.
         """
+        __tracebackhide__ = True
         self._check_open()
         end = self.seconds + seconds_of("expect: within", within)
         wanted = Expectation("expect", kind, where, to)
@@ -340,6 +361,7 @@ class Rehearsal(EmbeddedRehearsal):
         Raises:
             AssertionError: one is; at the time it is sent.
         """
+        __tracebackhide__ = True
         self._check_open()
         end = self.seconds + seconds_of("expect_none: during", during)
         unwanted = Expectation("expect_none", kind, where, to)

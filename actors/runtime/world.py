@@ -67,14 +67,18 @@ class World:
         """Call `call` at second `at` (now, where that is past), after what was due before it."""
         heapq.heappush(self._due, (max(at, self._seconds), next(self._order), call))
 
+    # Pytest leaves frames of functions that only pass on an error out, where they say so.
+
     def run(self, *, until: float) -> None:
         """Let time pass up to second `until`."""
+        __tracebackhide__ = True
         while self.step(until=until):
             pass
         self._seconds = max(self._seconds, until)
 
     def run_until(self, condition: Callable[[], bool], *, at_most: float) -> bool:
         """Let time pass until `condition` holds, at most to second `at_most`; return whether it did."""
+        __tracebackhide__ = True
         while not condition():
             if not self.step(until=at_most):
                 self._seconds = max(self._seconds, at_most)
@@ -83,6 +87,7 @@ class World:
 
     def step(self, *, until: float) -> bool:
         """Handle one message, or else do the next thing due by `until`; False where there is neither."""
+        __tracebackhide__ = True
         if self._waiting:
             self._handle_one()
         elif self._due and self._due[0][0] <= until:

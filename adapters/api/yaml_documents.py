@@ -17,6 +17,9 @@ _TIMESTAMP: Final = "tag:yaml.org,2002:timestamp"
 _MERGE: Final = "tag:yaml.org,2002:merge"
 _TEMPLATE: Final = re.compile(r"^\s*(?:- +)?(?:[\w./-]+: +)?(\{\{.*?\}\}|\{\{.{0,40})")
 
+_WITHIN: Final = re.compile(r"\{\{.+?\}\}")
+_LINE: Final = re.compile(r"line (\d+): ")
+
 
 class NotYamlError(Exception):
     """Text that is no YAML we take, in one line that says where."""
@@ -74,7 +77,7 @@ def parse(data: bytes) -> list[object]:
     try:
         return _read(text)
     except NotYamlError as error:
-        raise NotYamlError(_cause(text) or str(error)) from None
+        raise NotYamlError(_cause(text) or _template_at(text, str(error)) or str(error)) from None
 
 
 def _is_utf16(data: bytes) -> bool:
@@ -92,8 +95,7 @@ def _cause(text: str) -> str:
     for number, line in enumerate(text.splitlines(), start=1):
         template = _TEMPLATE.search(line)
         if template is not None:
-            what = f"{template[1]} is a template"
-            return f"line {number}: {what}: give what `helm template` or the like makes of it"
+            return _is_template(number, template[1])
     for number, line in enumerate(text.splitlines(), start=1):
         if "\t" in line[: len(line) - len(line.lstrip())]:
             return f"line {number}: is indented by a tab: YAML takes spaces alone"
@@ -105,6 +107,20 @@ def _cause(text: str) -> str:
         except RecursionError:
             return ""
     return ""
+
+
+def _template_at(text: str, error: str) -> str:
+    """Return that a template stands in the line that an error names, anywhere in it; "" where none does."""
+    named = _LINE.match(error)
+    if named is None:
+        return ""
+    number = int(named[1])
+    template = _WITHIN.search("".join(text.splitlines()[number - 1 : number]))
+    return "" if template is None else _is_template(number, template[0])
+
+
+def _is_template(number: int, template: str) -> str:
+    return f"line {number}: {template} is a template: give what `helm template` or the like makes of it"
 
 
 def _read(text: str) -> list[object]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from treenail.adapters.api.diagnosis import meant
 from treenail.adapters.api.errors import ManifestError
@@ -19,6 +21,8 @@ from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.termination.drain import InstanceTerminated
+
+_MOST_NAMED: Final = 10
 
 
 class NodeMachines:
@@ -84,25 +88,37 @@ class NodeMachines:
         known = self.known.get(event.claim.instance_id, Known())
         self.known[event.claim.instance_id] = replace(known, cause=event.cause.value)
 
-    def find(self, node: str | None, *, spot: bool) -> tuple[str, str]:
+    def find(
+        self, node: str | None, *, spot: bool, but: Callable[[str], bool] = lambda _: False
+    ) -> tuple[str, str]:
         """Return (node, instance id) of a living node by its name, or of the oldest there is.
+
+        Instances of which `but` holds are being interrupted, and left out.
 
         Raises:
             ValueError: there is none.
         """
         wanted = "spot node" if spot else "node"
         there: list[str] = []
+        warned = 0
         for record in self._ec2.all_instances():
             instance = record.instance
             known = self.known.get(instance.id, Known())
             named = node in (known.node, known.claim, instance.id) if node is not None else bool(known.node)
             alive = instance.live and (not spot or instance.capacity_type == labels.SPOT)
             there += [known.node] if alive and known.node else []
-            if named and alive:
+            if named and alive and but(instance.id):
+                if node is not None:
+                    raise ValueError(f"{known.node or node} is being interrupted already")
+                warned += 1
+            elif named and alive:
                 return known.node or known.claim or instance.id, instance.id
         if node is None:
-            raise ValueError(f"there is no {wanted} now")
-        raise ValueError(f"there is no {wanted} {node}{meant(node, there)}")
+            left = f" that is not being interrupted already ({warned} are)" if warned else ""
+            raise ValueError(f"there is no {wanted} now{left}")
+        more = " ..." if len(there) > _MOST_NAMED else ""
+        known_here = f": there are {', '.join(there[:_MOST_NAMED]) or 'none'}{more}"
+        raise ValueError(f"there is no {wanted} {node}{meant(node, there) or known_here}")
 
     def apply_broken(self, error: ManifestError) -> bool:
         """Put an object there that cannot be understood, as a cluster that does not validate would.

@@ -93,6 +93,8 @@ class Rehearsal:
         self.messages = Messages()
         self.messages.listen(self.timeline.note)
         self.calls = PortCalls()
+        # The second at which a controller that is down starts again, if that is planned.
+        self._starts_at: float | None = None
         made = self.ec2 if self.conditions.cloud is None else self.conditions.cloud(self)
         self._cloud: Cloud = implements(made, Cloud, "cloud")
         self._start()
@@ -170,7 +172,9 @@ class Rehearsal:
             ValueError: it is down already.
         """
         if not self.process.alive:
-            raise ValueError("crash: the controller is down already: restart() it first")
+            at = self._starts_at
+            next_start = "restart() it first" if at is None else f"it starts at {at:g} s: let time pass first"
+            raise ValueError(f"crash: the controller is down already: {next_start}")
         self.timeline.add("ControllerKilled", {})
         self.process.kill()
         self.system.stop()
@@ -184,9 +188,10 @@ class Rehearsal:
         """
         if self.process.alive:
             raise ValueError("restart: the controller runs: crash() it first")
-        at = self.seconds + seconds_of("restart: after", after)
+        at = self._starts_at = self.seconds + seconds_of("restart: after", after)
 
         def start() -> None:
+            self._starts_at = None
             if not self.process.alive:
                 self.timeline.add("ControllerStarted", {})
                 self._start()
@@ -202,6 +207,7 @@ class Rehearsal:
 
     def run(self, duration: float | str) -> None:
         """Let `duration` pass ("5m", or seconds)."""
+        __tracebackhide__ = True
         self.world.run(until=self.seconds + seconds_of("run", duration))
 
     def run_until(self, condition: Callable[[], bool], *, within: float | str = "15m") -> None:
@@ -210,7 +216,13 @@ class Rehearsal:
         Raises:
             AssertionError: it does not hold `within` that time; the message has a summary, which says why
                 pods wait and drains are blocked.
+            TypeError: it is no function.
         """
+        __tracebackhide__ = True
+        if not callable(condition):
+            raise TypeError(
+                f"run_until: {condition!r} is no function: it is asked again and again; write lambda: ..."
+            )
         end = self.seconds + seconds_of("run_until: within", within)
         while not condition():
             if self.seconds >= end:
@@ -282,12 +294,17 @@ class Rehearsal:
     # --- what EC2 does by itself
 
     def interrupt(self, node: str | None = None) -> str:
-        """Announce the end of a spot node (the oldest, unless named) in two minutes; return its name.
+        """Announce the end of a spot node in two minutes; return its name.
+
+        Unless it is named, it is the oldest of which that was not announced yet.
 
         Raises:
-            ValueError: there is no such node, or no spot node at all.
+            ValueError: there is no such node, or no spot node that was not told; or the named one was.
         """
-        return self._to_instance("SpotInterruptionAnnounced", self.ec2.outside.interrupt, node, spot=True)
+        outside = self.ec2.outside
+        return self._to_instance(
+            "SpotInterruptionAnnounced", outside.interrupt, node, spot=True, but=outside.being_interrupted
+        )
 
     def recommend_rebalance(self, node: str | None = None) -> str:
         """Announce that a spot node is at risk; return its name."""
@@ -304,9 +321,15 @@ class Rehearsal:
         return self._to_instance("StatusCheckFailed", self.ec2.health.fail, node)
 
     def _to_instance(
-        self, event: str, do: Callable[[str], object], node: str | None, *, spot: bool = False
+        self,
+        event: str,
+        do: Callable[[str], object],
+        node: str | None,
+        *,
+        spot: bool = False,
+        but: Callable[[str], bool] = lambda _: False,
     ) -> str:
-        name, instance_id = self.machines.find(node, spot=spot)
+        name, instance_id = self.machines.find(node, spot=spot, but=but)
         self.timeline.add(event, {"node": name, "instance": instance_id})
         do(instance_id)
         return name
@@ -347,10 +370,16 @@ class Rehearsal:
             self.ec2.outside.terminate(node.instance_id)
 
     def shift_away(self, zone_id: str, duration: float | str) -> None:
-        """Shift the cluster away from a zone, by its id ("use1-az2"), for so long."""
+        """Shift the cluster away from a zone, by its id ("use1-az2"), for so long.
+
+        Raises:
+            ValueError: there is no such zone, or shifts are not heeded: `Conditions(zonal_shifts=True)` does.
+        """
         span = timedelta(seconds=seconds_of("shift_away", duration))
         if known := self.ec2.outside.zone_ids():
             one_of("shift_away", zone_id, known)
+        if not self.conditions.zonal_shifts:
+            raise ValueError("shift_away: nothing heeds it without Conditions(zonal_shifts=True)")
         self.timeline.add("ZonalShift", {"zone": zone_id})
         self.zonal_shifts.begin(ZonalShift(zone_id, self.world.now() + span))
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
+import pytest
+
 from tests.scenarios.manifests import deployment, need, node_class, node_pool, text
 from treenail.adapters.embed import Conditions, Rehearsal
+from treenail.domain.model.zonal_shifts import ZonalShift
 
 ZONE, ZONE_ID = "us-east-1a", "use1-az2"
 ANYWHERE = node_pool(capacity_types=("on-demand",))
@@ -83,7 +88,10 @@ def test_a_shift_is_known_again_after_a_restart() -> None:
 
 def test_what_is_not_to_be_heeded_changes_nothing() -> None:
     with rehearsed(heeded=False) as rehearsal:
-        rehearsal.shift_away(ZONE_ID, "1h")
+        with pytest.raises(ValueError, match=r"nothing heeds it without Conditions\(zonal_shifts=True\)"):
+            rehearsal.shift_away(ZONE_ID, "1h")
+        end = rehearsal.world.now() + timedelta(hours=1)
+        rehearsal.zonal_shifts.begin(ZonalShift(ZONE_ID, end))
         rehearsal.apply(text(node_class(), ANYWHERE, deployment("here", 1, node_selector=IN_ZONE)))
 
         rehearsal.run_until(lambda: rehearsal.running() == 1)

@@ -150,5 +150,6 @@ def test_every_call_that_tests_have_besides_is_documented() -> None:
 
 @pytest.mark.parametrize("name", [n for n, v in vars(OutsideEvents).items() if callable(v) and n[0] != "_"])
 def test_what_tests_do_to_ec2_from_outside_is_documented(name: str) -> None:
-    served = {"zone_ids", "check_pools", "begin", "delete_templates", "restock", "publish_image"}
+    of_rehearsals = {"begin", "delete_templates", "restock", "publish_image"}
+    served = {"zone_ids", "check_pools", "being_interrupted", *of_rehearsals}
     assert name in served or f"`{name}(" in EMBEDDING.split("| `cluster.ec2.outside` |")[1]

@@ -97,6 +97,10 @@ class OutsideEvents:
         """Warn of the end of a spot instance, and end it when the notice is over."""
         self._troubles.interrupt(instance_id, notice_seconds)
 
+    def being_interrupted(self, instance_id: str) -> bool:
+        """Return whether the end of a spot instance was announced already."""
+        return self._troubles.being_interrupted(instance_id)
+
     def recommend_rebalance(self, instance_id: str) -> None:
         """Tell that a spot instance is at an elevated risk of interruption."""
         self._troubles.recommend_rebalance(instance_id)

@@ -51,6 +51,10 @@ class Troubles:
         self._notices.spot_interruption(instance_id)
         self._later(notice_seconds, partial(self._machines.terminate, machine, EndCause.SPOT_INTERRUPTION))
 
+    def being_interrupted(self, instance_id: str) -> bool:
+        """Return whether the end of an instance was announced."""
+        return instance_id in self._noticed
+
     def recommend_rebalance(self, instance_id: str) -> None:
         """Tell that a spot instance is at an elevated risk of interruption."""
         self._notices.rebalance(self._spot(instance_id).instance.id)

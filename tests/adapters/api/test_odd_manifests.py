@@ -123,6 +123,8 @@ def test_a_folder_without_manifests_is_refused(tmp_path: Path) -> None:
     ("text", "expected"),
     [
         ("a: b\nname: {{ .Release.Name }}-web\n", "line 2: {{ .Release.Name }} is a template: give what"),
+        ("a: b\nb: {c: {{ .Values.x }}, d: 1}\n", "line 2: {{ .Values.x }} is a template: give what"),
+        ('a: [{{ include "x" . }}]\n', 'line 1: {{ include "x" . }} is a template'),
         ("a: b\n{{- if .Values.on }}\nc: d\n{{- end }}\n", "line 2: {{- if .Values.on }} is a template"),
         ("- {{ toYaml .Values.x\n  | nindent 2 }}: x", "line 1: {{ toYaml .Values.x is a template"),
         ("a:\n\tb: c\n", "line 2: is indented by a tab: YAML takes spaces alone"),
