@@ -18,6 +18,7 @@ from treenail.adapters.embed.rehearsal import Rehearsal as EmbeddedRehearsal
 from treenail.adapters.embed.waiting import WaitingPod, waiting_pods
 from treenail.adapters.fake.cluster import ClusterFaults
 from treenail.adapters.fake.ec2 import EC2Faults
+from treenail.adapters.settings.global_settings import NAME
 from treenail.domain.model.errors import PortError
 from treenail.domain.model.not_acted_on import less_gated
 from treenail.testing.brief import brief
@@ -32,6 +33,7 @@ M = TypeVar("M")
 # Of what happened, so many lines of so many characters are told with a failure.
 _LAST: Final = 15
 _WIDEST: Final = 200
+_TOO_LATE: Final = "changes nothing here: settings count from the start, as Conditions(settings=...)"
 
 
 @recorded
@@ -104,7 +106,8 @@ class Rehearsal(EmbeddedRehearsal):
 
     def _warned(self, decoded: Decoded) -> Decoded:
         static = self.conditions.system.static_capacity
-        warn_of(less_gated(decoded.warnings, static_capacity=static))
+        told = (f"ConfigMap {NAME}: {_TOO_LATE}" for one in decoded.config_maps if one.name == NAME)
+        warn_of((*less_gated(decoded.warnings, static_capacity=static), *told))
         return decoded
 
     def apply_file(self, path: str | Path) -> Decoded:

@@ -133,3 +133,13 @@ def test_a_kind_that_is_skipped_is_warned_of_at_the_line_that_applies_it() -> No
         cluster.fork().__exit__(None, None, None)
     with pytest.warns(ManifestWarning, match="ScaledObject"):
         Rehearsal(conditions=Conditions(snapshot=world))
+
+
+def test_settings_that_are_applied_are_warned_of_as_they_count_from_the_start() -> None:
+    settings = of("v1", "ConfigMap", "karpenter-global-settings", data={"aws.clusterName": "theirs"})
+
+    with (
+        Rehearsal() as cluster,
+        pytest.warns(ManifestWarning, match="ConfigMap karpenter-global-settings"),
+    ):
+        cluster.apply(text(settings))
