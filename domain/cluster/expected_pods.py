@@ -169,7 +169,9 @@ class ExpectedPods:
         promised = self._promises.to_come(owner)
         if not promised:
             return 0
-        others = self._promises.heirless(owner) - promised
+        # Successors of pods that left are not among those to come before there is news of their workload.
+        left = self._wishes[owner].left if owner in self._wishes else 0
+        others = max(0, self._promises.heirless(owner) - promised - left)
         return max(0, promised - max(0, self.to_come(owner) - others))
 
     def beside(
