@@ -104,7 +104,7 @@ def test_what_neither_side_can_do_is_warned_of(dear: str) -> None:
         *("--at", "3m", "spot-interruption=foo"),
     )
 
-    what = "at 180 s spot-interruption=foo: there is no spot node foo"
+    what = "at 180 s spot-interruption=foo: there is no spot node foo: there are none"
     assert ran.err == f"treenail: warning: --at: done on neither side, {what}\n"
 
 
