@@ -34,7 +34,12 @@ _QUICK_EC2: Final = EC2Settings(
     shutdown=(1.0, 1.0),
 )
 _QUICK_CLUSTER: Final = ClusterSettings(
-    ready=(0.5, 0.5), start=(0.1, 0.1), stop=(0.1, 0.1), schedule=(0.01, 0.01), collect=(0.05, 0.05)
+    ready=(0.5, 0.5),
+    start=(0.1, 0.1),
+    stop=(0.1, 0.1),
+    schedule=(0.01, 0.01),
+    collect=(0.05, 0.05),
+    system_daemons=(),
 )
 # Within this all pods have a node or were refused.
 _SETTLES: Final = 30
