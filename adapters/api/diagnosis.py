@@ -14,6 +14,8 @@ from msgspec import inspect
 from treenail.adapters.api.errors import FieldError, UnknownFieldError
 
 _LONGEST_QUOTE: Final = 80
+# Names that begin with a word as long as this are what it was meant to be, however much longer they are.
+_LONG: Final = 12
 _PLAIN_KEY: Final = re.compile(r"\w[\w-]*")
 
 
@@ -33,9 +35,11 @@ def under(path: str, key: str) -> str:
 
 
 def meant(word: str, known: Iterable[str]) -> str:
-    """Return "; did you mean X?" for the one of `known` that is close to `word`, else nothing."""
+    """Return "; did you mean X?" for the one of `known` that begins with `word` or is close to it."""
     by_folded = {name.lower(): name for name in sorted(known)}
-    close = difflib.get_close_matches(word.lower(), by_folded, n=1, cutoff=0.7)
+    folded = word.lower()
+    begun = [name for name in by_folded if len(word) >= _LONG and name.startswith(folded)]
+    close = begun or difflib.get_close_matches(folded, by_folded, n=1, cutoff=0.7)
     return f"; did you mean {by_folded[close[0]]}?" if close else ""
 
 

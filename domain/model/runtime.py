@@ -61,7 +61,7 @@ class Failed:
     error: Exception
 
 
-Outcome: TypeAlias = "Done[R_co] | Failed"
+Outcome: TypeAlias = Done[R_co] | Failed
 
 # What a call is about. The first item names the port it goes to ("kubernetes", "ec2", "solver"...).
 TaskKey: TypeAlias = tuple[str, ...]

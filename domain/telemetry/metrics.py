@@ -134,7 +134,8 @@ CONSOLIDATION_REJECTED: Final = counter(
 )
 CONSOLIDATION_SAVED: Final = counter(
     "treenail_consolidation_saved_dollars_per_hour_total",
-    "What finished moves save, at launched prices, in dollars per hour, by the pool of the nodes that went.",
+    "What finished moves save, at launched prices, in dollars per hour, by the pool of the nodes that went. "
+    "Nodes that go as empty are not counted.",
     "nodepool",
 )
 CONSOLIDATION_LOOPS: Final = counter(

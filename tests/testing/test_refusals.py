@@ -192,6 +192,10 @@ CASES: Final[dict[str, Case]] = {
         lambda r: r.telemetry.observed("karpenter_nodeclaims_created_total"),
         "is a counter, not a histogram",
     ),
+    "the beginning of a metric": (
+        lambda r: r.telemetry.counted("treenail_consolidation_saved"),
+        "did you mean treenail_consolidation_saved_dollars_per_hour_total?",
+    ),
     "a gauge": (lambda r: r.telemetry.gauged("typo"), "no metric typo is declared"),
     "a shown gauge": (
         lambda r: r.telemetry.shown("karpenter_nodes_alocatable"),

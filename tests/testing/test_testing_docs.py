@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
@@ -153,3 +154,11 @@ def test_what_tests_do_to_ec2_from_outside_is_documented(name: str) -> None:
     of_rehearsals = {"begin", "delete_templates", "restock", "publish_image"}
     served = {"zone_ids", "check_pools", "being_interrupted", *of_rehearsals}
     assert name in served or f"`{name}(" in EMBEDDING.split("| `cluster.ec2.outside` |")[1]
+
+
+def test_no_public_name_is_a_text_where_annotations_need_a_type() -> None:
+    def hear(outcome: testing.Outcome[float]) -> None:
+        raise NotImplementedError(outcome)
+
+    assert [name for name in testing.__all__ if isinstance(getattr(testing, name), str)] == []
+    assert get_type_hints(hear)["outcome"] == testing.Done[float] | testing.Failed
