@@ -86,6 +86,19 @@ def test_capacity_of_one_kind_runs_out_and_comes_back() -> None:
             cluster.restock(capacity_type="sport")
 
 
+@pytest.mark.parametrize("of", [("m5.large",), ("*", "us-east-1a"), ("*", "*", "on-demand")], ids=str)
+def test_a_part_of_what_ran_out_comes_back_alone(of: tuple[str, ...]) -> None:
+    with Rehearsal(seed=1) as cluster:
+        cluster.run_out("*", "*")
+        cluster.apply(POOL, POD % ("web", "1"))
+        cluster.run("2m")
+        cluster.restock(*of)
+
+        bought = cluster.expect(NodeLaunched, within="30m").instance
+
+        assert set(of) - {"*"} <= {bought.instance_type, bought.zone, bought.capacity_type}
+
+
 def test_a_shortage_and_its_end_are_recorded(tmp_path: Path) -> None:
     with Rehearsal(seed=1) as cluster:
         cluster.run_out("*", "*", "spot")

@@ -33,11 +33,16 @@ class Pool(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Shortage:
-    """Nothing is left in the pools of a pattern until monotonic second `until`."""
+class _Rule:
+    """The most instances that each pool of a pattern gives, until monotonic second `until`.
+
+    Where that is without end, older rules do not count in these pools.
+    """
 
     pattern: Pool
-    until: float
+    most: float
+    until: float = inf
+    limit: bool = False
 
 
 class CapacityPools:
@@ -45,17 +50,19 @@ class CapacityPools:
 
     def __init__(self, agenda: Agenda) -> None:
         self._agenda = agenda
-        self._limits: dict[Pool, int] = {}
-        self._shortages: list[_Shortage] = []
+        # The oldest first.
+        self._rules: list[_Rule] = []
         self._in_use: Counter[Pool] = Counter()
 
     def has_room(self, pool: Pool) -> bool:
         """Return whether one more instance can be had from `pool`."""
-        now = self._agenda.monotonic()
-        if any(s.until > now and s.pattern.covers(pool) for s in self._shortages):
-            return False
-        limits = [most for pattern, most in self._limits.items() if pattern.covers(pool)]
-        return self._in_use[pool] < min(limits, default=inf)
+        now, most = self._agenda.monotonic(), inf
+        for rule in reversed(self._rules):
+            if rule.until > now and rule.pattern.covers(pool):
+                if rule.most == inf:
+                    break
+                most = min(most, rule.most)
+        return self._in_use[pool] < most
 
     def take(self, pool: Pool) -> None:
         """Take one instance."""
@@ -68,16 +75,18 @@ class CapacityPools:
     def run_out(self, pattern: Pool, until: float | None) -> None:
         """Set the pools of `pattern` to 0 until monotonic second `until`, or for good."""
         now = self._agenda.monotonic()
-        self._shortages = [s for s in self._shortages if s.until > now]
-        self._shortages.append(_Shortage(pattern, inf if until is None else until))
+        self._rules = [rule for rule in self._rules if rule.until > now]
+        self._rules.append(_Rule(pattern, 0, inf if until is None else until))
 
     def limit(self, pattern: Pool, most: int) -> None:
         """Allow at most so many instances at a time in each pool of `pattern`."""
         if most < 0:
             raise ValueError(f"a pool cannot hold {most} instances")
-        self._limits[pattern] = most
+        self._rules = [rule for rule in self._rules if not (rule.limit and rule.pattern == pattern)]
+        self._rules.append(_Rule(pattern, most, limit=True))
 
     def restock(self, pattern: Pool) -> None:
-        """End the shortages and limits of pools within `pattern`."""
-        self._shortages = [s for s in self._shortages if not pattern.covers(s.pattern)]
-        self._limits = {p: most for p, most in self._limits.items() if not pattern.covers(p)}
+        """End the shortages and limits of pools within `pattern`, also those of a wider pattern."""
+        self._rules = [rule for rule in self._rules if not pattern.covers(rule.pattern)]
+        if self._rules:
+            self._rules.append(_Rule(pattern, inf))

@@ -73,6 +73,51 @@ def test_a_shortage_ends_in_time_or_by_restocking() -> None:
     assert [len(answer.instances) for answer in (early, late, restocked)] == [0, 1, 1]
 
 
+@pytest.mark.parametrize(
+    ("restocked", "left"),
+    [
+        (("m5.large", B), ["b"]),
+        (("m5.*", C), ["c"]),
+        (("m5.large", "*"), ["a", "b", "c"]),
+        (("*", A), ["a"]),
+        (("*", "*", labels.ON_DEMAND), ["a", "b", "c"]),
+        (("*", "*", labels.SPOT), []),
+        (("c5.large", "*"), []),
+    ],
+)
+def test_pools_come_back_alone_from_a_wider_shortage_and_limit(restocked: Any, left: list[str]) -> None:
+    rig = Rig()
+    rig.ec2.outside.limit("m5.*", "*", most=0)
+    rig.ec2.outside.run_out("*", "*")
+
+    rig.ec2.outside.restock(*restocked)
+    bought = [
+        zone for zone in "abc" if rig.ec2.launch(request(f"m5.large/{zone}", call=f"t-{zone}")).instances
+    ]
+
+    assert bought == left
+
+
+def test_what_came_back_runs_out_again_and_comes_back_with_all_the_rest() -> None:
+    outside, pools = (rig := Rig()).ec2.outside, ("m5.large/a", "m5.large/b")
+
+    def left(call: str) -> list[int]:
+        answers = [rig.ec2.launch(request(pool, call=f"{call}-{pool}")) for pool in pools]
+        return [len(answer.instances) for answer in answers]
+
+    outside.run_out("*", "*")
+    outside.restock(zone=A)
+    assert left("one") == [1, 0]
+    outside.run_out("m5.large", "*", until=100)
+    assert left("none") == [0, 0]
+    rig.agenda.run(100)
+    assert left("one again") == [1, 0]
+    outside.limit("m5.large", A, most=1)
+    assert left("limited") == [0, 0]
+    outside.restock()
+    assert left("all") == [1, 1]
+
+
 def test_a_limited_pool_gives_what_it_has_and_gets_it_back() -> None:
     rig = Rig()
     rig.ec2.outside.limit("m5.large", A, most=2)
