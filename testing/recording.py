@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import platform
 import sys
+import warnings
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings
 from treenail.domain.model.errors import PortError
 from treenail.testing.golden import difference, timeline_text
 from treenail.testing.inputs import RECORDED, Input
+from treenail.testing.manifest_warnings import ManifestWarning
 from treenail.testing.rehearsal import Rehearsal
 
 FORMAT: Final = 1
@@ -153,7 +155,10 @@ def replay(path: str | Path, *, conditions: Conditions | None = None) -> Replay:
         raise RecordingError(f"{path}: {error}") from None
     given, default = conditions or Conditions(), Conditions()
     kept = {name: value for name, value in plain.items() if getattr(given, name) == getattr(default, name)}
-    rehearsal = Rehearsal(seed=written.seed, conditions=replace(given, **kept))
+    with warnings.catch_warnings():
+        # What was repeated has warned of its snapshot when it was recorded.
+        warnings.simplefilter("ignore", ManifestWarning)
+        rehearsal = Rehearsal(seed=written.seed, conditions=replace(given, **kept))
     rehearsal.repeat(inputs, until=written.seconds, steps=written.steps)
     return Replay(rehearsal, written.timeline)
 

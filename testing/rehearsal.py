@@ -47,6 +47,9 @@ class Rehearsal(EmbeddedRehearsal):
     def __init__(self, *, seed: int = 0, conditions: Conditions | None = None) -> None:
         if conditions is not None and not isinstance(conditions, Conditions):
             raise TypeError(f"Rehearsal: conditions: {conditions!r} is no Conditions")
+        if conditions is not None and isinstance(conditions.snapshot, Decoded):
+            # `resolved` would take it for one whose time, account and settings were read already.
+            raise TypeError("Rehearsal: conditions: snapshot: it is decoded: give its path or its text")
         super().__init__(seed=seed, conditions=conditions)
         self.seed = seed
         self.given = conditions or Conditions()
@@ -213,7 +216,10 @@ class Rehearsal(EmbeddedRehearsal):
         Raises:
             AssertionError: the other one did not come to the same point.
         """
-        other = type(self)(seed=self.seed, conditions=self.given)
+        with warnings.catch_warnings():
+            # Of its snapshot this one has warned.
+            warnings.simplefilter("ignore", ManifestWarning)
+            other = type(self)(seed=self.seed, conditions=self.given)
         other.repeat(self.inputs, until=self.seconds, steps=self.stepped)
         if other.timeline.entries != self.timeline.entries:
             other.__exit__(AssertionError, None, None)

@@ -19,7 +19,13 @@ from treenail.adapters.embed.arguments import check_ref, check_types
 from treenail.adapters.embed.home import USUAL_HOME, Home, RegionError, home_of, not_known
 from treenail.adapters.embed.told_account import account_of, home_of_account
 from treenail.adapters.embed.told_cluster import cluster_of
-from treenail.adapters.embed.told_settings import cluster_told, settings_of, settings_told, sizes_of
+from treenail.adapters.embed.told_settings import (
+    check_said,
+    cluster_told,
+    settings_of,
+    settings_told,
+    sizes_of,
+)
 from treenail.adapters.fake.cluster import EKS_DAEMONS, ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults, EC2Settings
 from treenail.adapters.fake.ec2.catalogue import Catalogue
@@ -90,6 +96,8 @@ class Conditions:
             check_ref("Conditions: observer", self.observer)
         if self.start is not None and self.start.tzinfo is None:
             raise ValueError(f"Conditions: start: {self.start} has no time zone: say tzinfo=UTC, or another")
+        if isinstance(self.untainted_after, bool):
+            raise TypeError(f"Conditions: untainted_after: {self.untainted_after} is no number of seconds")
         if self.untainted_after is not None and not 0 <= self.untainted_after < inf:
             raise ValueError(f"Conditions: untainted_after: {self.untainted_after} is no number of seconds")
         if self.settings and self.system != _BY_DEFAULT:
@@ -135,9 +143,15 @@ class Conditions:
         if account is not None:
             decoded = replace(decoded, accounts=(account,))
         try:
+            check_said(self.settings)
+        except SettingError as error:
+            raise ValueError(f"Conditions: settings: {error}") from None
+        try:
             told, home = settings_of(decoded, self.settings), home_of(decoded)
         except (SettingError, RegionError) as error:
-            raise ValueError(f"Conditions: snapshot: {error}") from None
+            # Errors of settings begin with the variable, or with the ConfigMap of the snapshot.
+            by = "settings" if str(error).partition(":")[0] in self.settings else "snapshot"
+            raise ValueError(f"Conditions: {by}: {error}") from None
         warnings = (*decoded.warnings, *told.warnings, *home.warnings, *not_known(decoded))
         system = self.system if self.system != _BY_DEFAULT else system_settings(told)
         followed = less_gated(warnings, static_capacity=system.static_capacity)

@@ -59,6 +59,18 @@ def check_name(name: str) -> None:
     raise SettingError(f"there is no setting {name}" + (f"; did you mean {near[0]}?" if near else ""))
 
 
+def check_said(said: Mapping[str, str]) -> None:
+    """Check that what is said by variable has names of settings that decide something, and text as values.
+
+    Raises:
+        SettingError: it has not; a misspelt name is answered with the nearest.
+    """
+    for name, value in said.items():
+        check_name(name)
+        if not isinstance(value, str):
+            raise SettingError(f"{name}: {value!r} is no text: values are written as in the environment")
+
+
 def settings_of(decoded: Decoded, said: Mapping[str, str] = _NOTHING) -> Settings:
     """Return what is `said` by variable, else what the first ConfigMap of that name says, else the defaults.
 
@@ -77,10 +89,7 @@ def settings_told(said: Mapping[str, str]) -> Settings:
     Raises:
         SettingError: there is no such setting, or its value cannot be read or followed.
     """
-    for name, value in said.items():
-        check_name(name)
-        if not isinstance(value, str):
-            raise SettingError(f"{name}: {value!r} is no text: values are written as in the environment")
+    check_said(said)
     return settings_of(Decoded(), said)
 
 

@@ -169,6 +169,10 @@ CASES: Final[dict[str, Case]] = {
     "a probability above 1": (lambda _: EC2Faults(shortage=5), "shortage: 5 is no probability"),
     "a probability below 0": (lambda _: ClusterFaults(conflict=-0.1), "conflict: -0.1 is no probability"),
     "no probability": (lambda _: EC2Faults(slow=float("nan")), "slow: nan is no number"),
+    "a flag for seconds": (
+        lambda _: Conditions(untainted_after=True),
+        "untainted_after: True is no number of seconds",
+    ),
     "a percentage": (lambda _: ClusterFaults(unavailable=50), "unavailable: 50 is no probability"),
     "text for a probability": (lambda _: EC2Faults(slow="0.5"), "slow: '0.5' is no number"),  # type: ignore[arg-type]
     "a rate": (lambda _: EC2Faults(spot_interruption=-1), "spot_interruption: -1 must not be negative"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,41 @@ def test_a_snapshot_that_cannot_be_read_is_refused(told: str | Path, why: str) -
         Conditions(snapshot=told)
 
 
-def test_a_kind_that_is_skipped_is_warned_of_at_the_line_that_applies_it() -> None:
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"CONSOLIDATON": "off"}, "there is no setting CONSOLIDATON; did you mean CONSOLIDATION"),
+        ({"CONSOLIDATION": 5}, "CONSOLIDATION: 5 is no text"),
+        ({"CONSOLIDATION": "of"}, "CONSOLIDATION: 'of' is none of on, plan, off"),
+        ({"KUBECONFIG": "x"}, "KUBECONFIG changes nothing where no cluster"),
+    ],
+)
+def test_settings_beside_a_snapshot_are_refused_as_without(said: Any, why: str) -> None:
+    for beside in ({}, {"snapshot": SNAPSHOT}):
+        with pytest.raises(ValueError, match=f"^Conditions: settings: {why}"):
+            Conditions(settings=said, **beside)  # type: ignore[arg-type]
+
+
+def test_settings_beside_a_snapshot_are_checked_with_those_of_its_cluster() -> None:
+    slow = of("v1", "ConfigMap", "karpenter-global-settings", data={"batchMaxDuration": "60s"})
+    wrong = of("v1", "ConfigMap", "karpenter-global-settings", data={"batchMaxDuration": "long"})
+    said = {"BATCH_IDLE_DURATION": "30s"}
+
+    Conditions(snapshot=text(slow), settings=said)
+    with pytest.raises(ValueError, match=r"^Conditions: snapshot: .*batchMaxDuration\]: 'long'"):
+        Conditions(snapshot=text(wrong), settings=said)
+    with pytest.raises(ValueError, match=r"^Conditions: settings: BATCH_IDLE_DURATION: is longer than"):
+        Conditions(settings=said)
+
+
+def test_a_decoded_snapshot_is_refused_as_its_time_would_not_count() -> None:
+    decoded = Conditions(snapshot=SNAPSHOT).resolved()
+
+    with pytest.raises(TypeError, match="snapshot: it is decoded: give its path or its text"):
+        Rehearsal(conditions=decoded)
+
+
+def test_a_kind_that_is_skipped_is_warned_of_at_the_line_that_applies_it(tmp_path: Path) -> None:
     scaler = of("keda.sh/v1alpha1", "ScaledObject", "web", spec={})
     world = text(deployment("web", 1), scaler)
 
@@ -132,7 +167,12 @@ def test_a_kind_that_is_skipped_is_warned_of_at_the_line_that_applies_it() -> No
         # Nobody is told twice.
         cluster.fork().__exit__(None, None, None)
     with pytest.warns(ManifestWarning, match="ScaledObject"):
-        Rehearsal(conditions=Conditions(snapshot=world))
+        begun = Rehearsal(conditions=Conditions(snapshot=world))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        begun.fork()
+        record(begun, tmp_path / "begun.json")
+        replay(tmp_path / "begun.json", conditions=Conditions(snapshot=world)).check()
 
 
 def test_settings_that_are_applied_are_warned_of_as_they_count_from_the_start() -> None:
