@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from treenail.adapters.api.core.devices import read_part
 from treenail.adapters.api.errors import FieldError
@@ -13,11 +13,16 @@ from treenail.adapters.api.model import Model, NotEmpty, prepare
 from treenail.adapters.api.reading import Reading, Translation
 from treenail.domain.model.devices import NO_EFFECT, DeviceTaintRule
 
+M = TypeVar("M", bound=Model)
+
 
 class DeviceTaintModel(Model, kw_only=True):
-    """The taint. Its key and its value matter to tolerations alone."""
+    """The taint. Its key and its value matter to tolerations alone, and when it was added to nobody here."""
 
+    key: str = ""
+    value: str = ""
     effect: NotEmpty
+    time_added: Any = None
 
 
 class DeviceTaintSelectorModel(Model):
@@ -32,32 +37,41 @@ class DeviceTaintRuleSpecModel(Model, kw_only=True):
     """The spec of a rule. Without a selector it is about no device."""
 
     device_selector: dict[str, Any] | None = None
-    taint: DeviceTaintModel
+    taint: dict[str, Any]
 
 
 class DeviceTaintRuleModel(CoreObject, kw_only=True):
     """resource.k8s.io DeviceTaintRule, in any version."""
 
-    spec: DeviceTaintRuleSpecModel
+    spec: dict[str, Any]
 
 
-prepare(DeviceTaintSelectorModel)
+# What is read as a part of others.
+for _model in (DeviceTaintModel, DeviceTaintSelectorModel, DeviceTaintRuleSpecModel):
+    prepare(_model)
+
+
+def _understood(of: type[M], tree: Mapping[str, Any], at: str) -> M:
+    """Return a part of a rule. A field that is not known may say that it taints more, so it is an error."""
+    model, unknown = read_part(of, tree, at)
+    if unknown:
+        raise FieldError(f"{at}.{unknown}", "is not understood")
+    return model
 
 
 def _device_taint_rule(version: str, model: DeviceTaintRuleModel, _reading: Reading) -> Translation:
     model.metadata.validate()
-    at = "spec.deviceSelector"
-    tree = model.spec.device_selector
-    selector, unknown = read_part(DeviceTaintSelectorModel, tree or {}, at)
-    if unknown:
-        raise FieldError(f"{at}.{unknown}", "is not understood")
+    spec = _understood(DeviceTaintRuleSpecModel, model.spec, "spec")
+    taint = _understood(DeviceTaintModel, spec.taint, "spec.taint")
+    tree = spec.device_selector
+    selector = _understood(DeviceTaintSelectorModel, tree or {}, "spec.deviceSelector")
     found = DeviceTaintRule(
         **model.metadata.identity,
         version=version,
         driver=selector.driver,
         pool=selector.pool,
         device=selector.device,
-        applies=tree is not None and model.spec.taint.effect != NO_EFFECT,
+        applies=tree is not None and taint.effect != NO_EFFECT,
     )
     return Translation(objects=(found,))
 

@@ -14,6 +14,7 @@ import msgspec
 
 from treenail.adapters.api.kinds import KINDS
 from treenail.adapters.api.model import read
+from treenail.adapters.api.snapshot.device_parts import reduce_parts
 
 Tree: TypeAlias = dict[str, Any]
 
@@ -73,6 +74,7 @@ def _as_read(model: Any) -> Tree:  # noqa: ANN401 (a model of any kind)
     tree: Tree = msgspec.to_builtins(model)
     if isinstance(getattr(model, "status", None), dict):
         tree.pop("status", None)
+    reduce_parts(type(model), tree)
     return tree
 
 

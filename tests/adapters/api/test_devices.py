@@ -246,6 +246,16 @@ BAD: list[tuple[str, Any, str]] = [
     ("DeviceTaintRule", {"taint": {"key": "k"}}, "spec.taint.effect"),
     (
         "DeviceTaintRule",
+        {"deviceSelectors": [{"driver": "x"}], "taint": {"key": "k", "effect": "NoSchedule"}},
+        "spec.deviceSelectors",
+    ),
+    (
+        "DeviceTaintRule",
+        {"deviceSelector": {}, "taint": {"key": "k", "effect": "None", "effects": ["NoExecute"]}},
+        "spec.taint.effects",
+    ),
+    (
+        "DeviceTaintRule",
         {"deviceSelector": {"deviceClassName": "gpu"}, "taint": {"key": "k", "effect": "NoSchedule"}},
         "spec.deviceSelector.deviceClassName",
     ),
