@@ -26,7 +26,6 @@ from treenail.adapters.embed.previewed_cluster import PreviewRules
 from treenail.adapters.embed.regional_catalogues import ClusterMarket, RegionalCatalogues
 from treenail.adapters.embed.told_settings import sizes_of
 from treenail.domain.cluster.cluster import ClusterModel
-from treenail.domain.cluster.cluster_facts import Resynced
 from treenail.domain.model.durations import format_duration, parse_duration
 from treenail.domain.model.instants import read_instant
 from treenail.domain.model.price_overrides import PriceOverrides
@@ -128,7 +127,7 @@ def _of_files(
     now = as_of or taken or datetime.now(UTC)
     cluster = ManifestCluster(decoded, now, workloads=False)
     model = ClusterModel(promise_lasts=_PROMISE_LASTS)
-    model.learn(Resynced(revision=1, objects=cluster.objects()), now)
+    model.learn(cluster.listed(), now)
     market = ClusterMarket.of(model.objects.views(), next(iter(decoded.accounts), None))
     catalogues = RegionalCatalogues(market, prices=prices, sizes=sizes_of(told))
     return model, catalogues, now, (*cluster.warnings, *told.warnings, *not_known(decoded))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -12,7 +13,7 @@ from treenail.adapters.api.workloads import Deployment, Job, ReplicaSet, Workloa
 from treenail.adapters.embed.implied import ManifestAdmission, namespaces_of, volume_claims_of
 from treenail.adapters.fake.cluster.told_workloads import told
 from treenail.domain.cluster import workloads as watched
-from treenail.domain.cluster.cluster_facts import ClusterObject
+from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, Resynced
 from treenail.domain.model.capacity_buffers import CapacityBuffer
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
@@ -23,6 +24,14 @@ from treenail.domain.model.pods import Pod
 _TRUE: Final = (
     Condition(type=REGISTERED, status=Status.TRUE),
     Condition(type=INITIALIZED, status=Status.TRUE),
+)
+# Where one of them is missing, there may be other devices free, or fewer, than those that are left say.
+_OF_DEVICES: Final = (
+    Kind.RESOURCE_CLAIM,
+    Kind.DEVICE_CLASS,
+    Kind.RESOURCE_CLAIM_TEMPLATE,
+    Kind.RESOURCE_SLICE,
+    Kind.DEVICE_TAINT_RULE,
 )
 
 
@@ -42,6 +51,17 @@ class ManifestCluster:
         self.pods = tuple(p for p in map(admission.admit, pods) if not admission.gated(p))
         self.warnings = (*decoded.warnings, *admission.warnings)
         self.node_names = self._node_names()
+
+    def listed(self) -> Resynced:
+        """Return all objects, and the kinds that a snapshot says could not be read."""
+        return Resynced(revision=1, objects=self.objects(), unreadable=frozenset(self._unreadable()))
+
+    def _unreadable(self) -> Iterator[Kind]:
+        """Yield kinds from "KIND: why", those of devices also from "KIND NAME: why" about one object."""
+        for one in (line for snapshot in self._decoded.snapshots for line in snapshot.not_read):
+            kind, _, name = one.partition(":")[0].partition(" ")
+            if kind in (_OF_DEVICES if name else tuple(Kind)):
+                yield Kind(kind)
 
     def objects(self) -> tuple[ClusterObject, ...]:
         """Return all objects, what others refer to before them."""

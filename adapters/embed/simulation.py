@@ -22,7 +22,7 @@ from treenail.adapters.fake.queue import FakeQueue
 from treenail.adapters.kwok.generic_types import generic_types
 from treenail.adapters.solver.inline import InlineSolver
 from treenail.domain.cluster.cluster import ClusterModel
-from treenail.domain.cluster.cluster_facts import ClusterObject, DeviceObject, Resynced
+from treenail.domain.cluster.cluster_facts import DeviceObject, Resynced
 from treenail.domain.cluster.planning import Snapshot
 from treenail.domain.disruption.pool_sizes import size_of
 from treenail.domain.model.errors import NodeClassNotReadyError
@@ -202,7 +202,7 @@ class Simulation:
 
     def decide(self) -> None:
         """Build the problem and solve it; what would help those it refuses is left to `advise`."""
-        snapshot = self._snapshot(self._cluster.objects())
+        snapshot = self._snapshot(self._cluster.listed())
         offers = tuple(
             offer
             for pool in snapshot.pools
@@ -217,10 +217,10 @@ class Simulation:
         self._problem = snapshot.problem(offers, self._settings)
         self.plan = InlineSolver().solve(self._problem)
 
-    def _snapshot(self, objects: tuple[ClusterObject, ...]) -> Snapshot:
-        claims = any(isinstance(thing, ResourceClaim | DeviceObject) for thing in objects)
+    def _snapshot(self, listed: Resynced) -> Snapshot:
+        claims = any(isinstance(thing, ResourceClaim | DeviceObject) for thing in listed.objects)
         model = ClusterModel(promise_lasts=timedelta(seconds=20), resource_claims=claims)
-        model.learn(Resynced(revision=1, objects=objects), _NOW)
+        model.learn(listed, _NOW)
         snapshot = model.snapshot(_NOW)
         # In a cluster places of buffers are looked for after all pods; here they are the last of all.
         places = model.buffers.offer(model.buffers.short(), _NOW)

@@ -31,7 +31,8 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 class ToCome(Simulation):
     """A decision on the first waiting pod of each app, as a ReplicaSet's that is to make the others."""
 
-    def _snapshot(self, objects: tuple[ClusterObject, ...]) -> Snapshot:
+    def _snapshot(self, listed: Resynced) -> Snapshot:
+        objects = listed.objects
         self.apps: dict[str, list[Pod]] = defaultdict(list)
         self._claims = {thing.key for thing in objects if isinstance(thing, PersistentVolumeClaim)}
         for thing in objects:
@@ -51,7 +52,7 @@ class ToCome(Simulation):
             for app, pods in self.apps.items()
         ]
         model = ClusterModel(promise_lasts=timedelta(seconds=20))
-        model.learn(Resynced(revision=1, objects=tuple(there)), NOW)
+        model.learn(replace(listed, objects=tuple(there)), NOW)
         return with_expected(model, model.snapshot(NOW), (), (), NOW)
 
     def _owner(self, pod: Pod) -> str:

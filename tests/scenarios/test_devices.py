@@ -230,6 +230,32 @@ def test_simulate_heeds_taint_rules(tmp_path: Path) -> None:
     assert len(found["unschedulable"]) == 4
 
 
+@pytest.mark.parametrize("kind", ["DeviceTaintRule", "DeviceTaintRule broken", "ResourceSlice"])
+def test_simulate_buys_nothing_for_devices_where_a_snapshot_could_not_read_all(
+    tmp_path: Path, kind: str
+) -> None:
+    file = tmp_path / "snapshot.yaml"
+    spec = {"takenAt": "2026-03-02T10:00:00Z", "notRead": [f"{kind}: forbidden (403)"]}
+    metadata = {"name": "cluster"}
+    file.write_text(
+        text(
+            {
+                "apiVersion": "treenail.sh/v1alpha1",
+                "kind": "ClusterSnapshot",
+                "metadata": metadata,
+                "spec": spec,
+            }
+        )
+    )
+
+    ran = treenail("simulate", "-f", "examples/007-devices.yaml", "-f", str(file), "-o", "json")
+
+    found = json.loads(ran.out)
+    assert found["nodeClaims"] == []
+    assert len(found["unschedulable"]) == 4
+    assert f"no {kind.split(maxsplit=1)[0]} can be read" in ran.out
+
+
 def published(node: str, product: str) -> Manifest:
     """Return a slice as a driver writes it that calls its GPUs by another name."""
     pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
