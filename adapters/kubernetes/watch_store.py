@@ -152,8 +152,9 @@ class WatchStore:
 
     def not_served(self, resource: Resource) -> None:
         """Take in that the server knows no such resource (any more)."""
-        self.listed(resource, (), 0)
         with self.wake:
+            # In one step: a resync in between would take the revision 0 of this list for that of the cluster.
+            self.listed(resource, (), 0)
             self._resources[resource].served = False
 
     def withheld(self, resource: Resource) -> None:
