@@ -108,6 +108,10 @@ class ExpectedPods:
             since = max(wish.waited_since, wish.came_at or wish.waited_since)
             self._slowest = max(now - since, self._slowest * _PACE_FADES)
         wish.came_at, wish.news = now, True
+        if wish.left and pod.owner is not None and pod.owner.kind != "Job":
+            # The successor of one that left comes before its controller writes what it has now. A pod of a
+            # Job may have left as it succeeded, and has no successor then.
+            wish.left -= 1
         if wish.paused_at is not None and pod.created_at >= wish.paused_at:
             wish.paused_at = None
 
@@ -151,11 +155,12 @@ class ExpectedPods:
             return 0
         if not self.keeps_all(owner) or self.like(owner) is None:
             return 0
-        return self.unpromised(owner, now) + len(wish.unbound) - self._promises.waiting(owner)
+        # A pod of a StatefulSet that is being deleted keeps its promise for its successor.
+        return self.unpromised(owner, now) + max(1, len(wish.unbound) - self._promises.waiting(owner))
 
     def unpromised(self, owner: str, now: datetime | None = None) -> int:
         """Return how many of the pods to come have no promise."""
-        return max(0, self.to_come(owner, now) - self._promises.heirless(owner))
+        return max(0, self.to_come(owner, now) - self._promises.to_come(owner) - self._inherited(owner))
 
     def keeps_all(self, owner: str) -> bool:
         """Return whether a workload may make pods, and wants as many as it has or more."""
@@ -169,10 +174,15 @@ class ExpectedPods:
         promised = self._promises.to_come(owner)
         if not promised:
             return 0
-        # Successors of pods that left are not among those to come before there is news of their workload.
+        return max(0, promised - max(0, self.to_come(owner) - self._inherited(owner)))
+
+    def _inherited(self, owner: str) -> int:
+        """Return how many of the pods to come have the place of a pod that is gone.
+
+        Successors of pods that left are not among those to come before there is news of their workload.
+        """
         left = self._wishes[owner].left if owner in self._wishes else 0
-        others = max(0, self._promises.heirless(owner) - promised - left)
-        return max(0, promised - max(0, self.to_come(owner) - others))
+        return max(0, self._promises.heirless(owner) - self._promises.to_come(owner) - left)
 
     def beside(
         self, pods: Iterable[Pod], held: Iterable[Pod], due: Iterable[str], now: datetime

@@ -12,6 +12,7 @@ from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.expected_pods import AGAIN, is_expected
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, Snapshot
 from treenail.domain.model.claims import expected_pods
+from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.pods import Pod
 
 # Pods that the scheduler has not tried yet, and that lose their places, are left to it for so long.
@@ -42,6 +43,8 @@ class ExpectedSlices:
         self._due: dict[str, datetime] = {}
         # When a slice is due of workloads as others took the room of their pods to come.
         self._displaced: dict[str, datetime] = {}
+        # Those of them that were when the decision under way began, which is on them, too.
+        self._displaced_before: dict[str, None] = {}
         # The workloads for whose untried pods the batch window was opened.
         self._asked_for: dict[str, None] = {}
         self._planned_at: dict[str, datetime] = {}
@@ -54,15 +57,17 @@ class ExpectedSlices:
         without_place = {pod.owner.uid for pod in expected if pod.owner is not None and pod.uid in refused}
         for owner in dict.fromkeys(pod.owner.uid for pod in expected if pod.owner is not None):
             self._asked.pop(owner, None)
-            self._undue(owner)
+            self._due.pop(owner, None)
+            if owner in self._displaced_before:
+                self._displaced.pop(owner, None)
             self._planned_at[owner] = now
             self._model.expected.planned(owner, places=owner not in without_place)
             claims = [claim.name for claim in committed.claims if owner in expected_pods(claim)]
             if not self._more(owner, now):
                 self._refused.pop(owner, None)
-            elif owner in without_place or not claims:
+            elif owner in without_place or (not claims and owner not in self._displaced):
                 self._refuse(owner, now)
-            else:
+            elif claims:
                 self._asked[owner] = dict.fromkeys(claims)
 
     def ask(self, pods: Iterable[str], now: datetime) -> tuple[PodBecamePending, ...]:
@@ -91,10 +96,12 @@ class ExpectedSlices:
     def begin(self) -> None:
         """Take in that a decision begins: it is on all that was asked for, or what is left asks again."""
         self._asked_for = {}
+        self._displaced_before = dict.fromkeys(self._displaced)
 
     def displaced(self, owners: Iterable[str], now: datetime) -> None:
         """Take in that other pods took the room of pods to come of these workloads."""
         for owner in owners:
+            self._displaced_before.pop(owner, None)
             if owner not in self._asked and owner not in self._due:
                 self._displaced.setdefault(owner, now + _GATHERED)
 
@@ -102,12 +109,16 @@ class ExpectedSlices:
         """Return the workloads of which a slice is due.
 
         Displaced pods wait while a claim is not launched: its room is for its own pods, which may leave it.
+        Claims that go, or whose machine another one holds, are not waited for.
         """
         displaced = [owner for owner, at in self._displaced.items() if at <= now]
-        if displaced and not all(view.launched for view in self._model.objects.views()):
+        if displaced and any(self._launches(view) for view in self._model.objects.views()):
             self._displaced |= dict.fromkeys(displaced, now + _GATHERED)
             displaced = []
         return (*(owner for owner, at in self._due.items() if at <= now), *displaced)
+
+    def _launches(self, view: NodeView) -> bool:
+        return not (view.launched or view.holder or self._model.marks.going(view))
 
     def set_back(self, now: datetime) -> None:
         """Take in that a decision is made again without its pods to come: they get no places now."""

@@ -10,6 +10,7 @@ import pytest
 from tests.actors.cluster_rig import Knowing
 from tests.builders import (
     bound_pod,
+    claim,
     claim_of,
     decided,
     node,
@@ -245,6 +246,37 @@ def test_pods_to_come_whose_room_others_took_are_planned_anew_a_second_later() -
     assert [uid.startswith("expected/") for uid in planned] == [True, True]
 
 
+def test_a_claim_that_goes_unlaunched_holds_no_pods_to_come_back() -> None:
+    stage, made = _bought()
+    there = view(made.name)
+    stage.see(replace(claim_of(there), resource_version=9), node_of(there), claim("stuck", leaving=True))
+    stage.run(0)
+    first = len(stage.snapshots())
+
+    stage.see(bound_pod("other", f"node-{made.name}", cpu=2, owner="db"))
+    stage.run(1.1)
+
+    assert len(stage.snapshots()) == first + 1
+
+
+def test_room_that_others_take_during_a_decision_is_planned_anew_after_it() -> None:
+    stage, made = _bought()
+    there, other = view(made.name), view("c9")
+    stage.see(replace(claim_of(there), resource_version=9), node_of(there), claim_of(other), node_of(other))
+    stage.see(replace(WEB, wanted=6, resource_version=2))
+    stage.see(replace(pending_pod("p5", cpu="100m"), created_at=stage.now()))
+    stage.run(0)
+    stage.close_batch("d2")
+    planned = _planned(stage)
+
+    stage.see(bound_pod("other", f"node-{made.name}", cpu=2, owner="db"))
+    stage.decide(name="d2", **dict.fromkeys(planned, "c9"))
+    first = len(stage.snapshots())
+    stage.run(1.1)
+
+    assert len(stage.snapshots()) == first + 1
+
+
 def test_pods_that_wait_come_before_those_to_come() -> None:
     other = pending_pod("other", cpu=8, owner="db")
     stage = Knowing(P1, other, WEB)
@@ -341,10 +373,10 @@ def test_after_a_restart_no_places_are_kept_for_pods_that_are_wanted_no_more() -
 def test_after_a_restart_no_places_are_kept_on_a_node_that_others_filled() -> None:
     _, made = _bought()
     there = view(made.name, room=resources(cpu=4, pods=10))
-    claim = replace(claim_of(there), resource_version=9, annotations=made.annotations)
+    bought = replace(claim_of(there), resource_version=9, annotations=made.annotations)
     others = [replace(bound_pod(f"o{n}", there.node_name), owners=()) for n in range(4)]
 
-    again = Knowing(P1, pending_pod("p2"), WEB, claim, node_of(there), *others)
+    again = Knowing(P1, pending_pod("p2"), WEB, bought, node_of(there), *others)
 
     assert _promised(again) == []
 
@@ -477,9 +509,9 @@ def sliced(monkeypatch: pytest.MonkeyPatch) -> Knowing:
 
 
 def _launch(stage: Knowing) -> None:
-    for version, claim in enumerate(stage.committed()[-1].claims, 20):
-        there = claim_of(view(claim.name))
-        stage.see(replace(there, resource_version=version, annotations=claim.annotations))
+    for version, made in enumerate(stage.committed()[-1].claims, 20):
+        there = claim_of(view(made.name))
+        stage.see(replace(there, resource_version=version, annotations=made.annotations))
 
 
 def test_the_next_pods_of_a_large_workload_are_planned_when_the_nodes_for_the_last_are_granted(

@@ -297,6 +297,23 @@ def test_the_eviction_of_a_pod_leaves_the_places_of_those_to_come() -> None:
     assert known.promises.heirless("web") == 2
 
 
+def test_successors_that_come_before_the_news_of_their_workload_leave_the_places_of_others() -> None:
+    other = view("c2")
+    web = Workload(uid="web", kind="ReplicaSet", name="web", resource_version=1, wanted=2)
+    known = model(*IN_USE, claim_of(other), node_of(other), bound_pod("old", "node-c1"), web)
+    to_come = pending_pod("expected/web/1")
+    known.keep(Promise(like=to_come, target="c2", decision="d1", heir="web", expected=True))
+    known.keep(Promise(like=known.objects.pods["old"], target="c2", decision="d2", heir="web"))
+
+    see(known, replace(bound_pod("old", "node-c1", version=2), deleting_since=START))
+    assert known.expected.unpromised("web") == 0
+    see(known, pending_pod("successor"))
+
+    assert known.promises.of("successor") is not None
+    assert known.promises.to_come("web") == 1
+    assert (known.expected.to_come("web"), known.expected.surplus("web")) == (1, 0)
+
+
 def test_a_place_is_not_kept_for_good_for_a_successor_that_never_comes() -> None:
     known = waiting_for_a_successor()
     assert [one.pod for one in known.promises.at("c2")] == ["old"]
