@@ -33,6 +33,10 @@ M = TypeVar("M")
 # Of what happened, so many lines of so many characters are told with a failure.
 _LAST: Final = 15
 _WIDEST: Final = 200
+# What ends a test without failing it, by name: pytest, whose skips are no Exception, may not be there.
+_NO_FAILURES: Final = frozenset(
+    {"KeyboardInterrupt", "SystemExit", "GeneratorExit", "SkipTest", "Skipped", "XFailed", "Exit"}
+)
 _TOO_LATE: Final = "changes nothing here: settings count from the start, as Conditions(settings=...)"
 
 
@@ -76,11 +80,18 @@ class Rehearsal(EmbeddedRehearsal):
     ) -> None:
         super().__exit__(kind, error, traceback)
         self._over = True
-        if isinstance(error, Exception):
-            error.add_note(self._story())
+        if error is not None and _NO_FAILURES.isdisjoint(one.__name__ for one in type(error).__mro__):
+            error.add_note(self._told_story())
         missing = [plan.missing for plan in self._plans if plan.missing]
         if kind is None and missing:
             raise AssertionError("; ".join(missing))
+
+    def _told_story(self) -> str:
+        """Return the story, or why it cannot be told: that is not to hide what failed."""
+        try:
+            return self._story()
+        except Exception as error:  # noqa: BLE001 (whatever it is, the test's own error counts)
+            return f"rehearsal with seed {self.seed}: its story cannot be told: {error!r}"
 
     def _story(self) -> str:
         """Return what one needs to repeat a failure and to see what came before it."""
@@ -301,9 +312,10 @@ class Rehearsal(EmbeddedRehearsal):
 
     def waiting(self) -> tuple[WaitingPod, ...]:
         """Return the pods, less those of DaemonSets, that have no running container, each with why."""
-        uids = {pod.key: pod.uid for pod in self.pods()}
+        # A pod that the scheduler bound needs no decision, whatever the last one said.
+        codes = {pod.key: "" if pod.node_name else self._refusals.code(pod.uid) for pod in self.pods()}
         waiting = waiting_pods(self.cluster, self.pod_history, self.timeline)
-        return tuple(replace(one, code=self._refusals.code(uids[one.key])) for one in waiting)
+        return tuple(replace(one, code=codes[one.key]) for one in waiting)
 
     def cost_per_hour(self) -> float:
         """Return what the nodes there are now cost, in $/h, at the prices they were bought at."""

@@ -181,7 +181,7 @@ class Rehearsal:
         self.ec2.forget_observations()
 
     def restart(self, *, after: float | str = 0.0) -> None:
-        """Start the controller anew, so long after now.
+        """Start the controller anew, so long after now, in place of an earlier restart that is still to come.
 
         Raises:
             ValueError: it runs.
@@ -191,8 +191,9 @@ class Rehearsal:
         at = self._starts_at = self.seconds + seconds_of("restart: after", after)
 
         def start() -> None:
-            self._starts_at = None
-            if not self.process.alive:
+            # A later call has planned another start, or made this one.
+            if self._starts_at == at:
+                self._starts_at = None
                 self.timeline.add("ControllerStarted", {})
                 self._start()
 

@@ -11,6 +11,7 @@ from treenail.adapters.fake.cluster.objects import Change
 from treenail.domain.model import labels
 from treenail.domain.model.nodes import Node
 from treenail.domain.model.runtime import Agenda
+from treenail.domain.model.taints import Taint
 
 TAINT_REMOVED: Final = "TaintRemoved"
 
@@ -18,7 +19,7 @@ TAINT_REMOVED: Final = "TaintRemoved"
 class StartupAgents:
     """Takes the startup taints of its claim off a node, `after` seconds from when it is registered and ready.
 
-    `told` is called with the node's name and the taint's key.
+    `told` is called with the node's name and the key of each taint.
     """
 
     def __init__(
@@ -36,17 +37,17 @@ class StartupAgents:
         if not node.ready or node.labels.get(labels.REGISTERED) != "true":
             return
         self._seen.add(node.uid)
-        if self._keys(node):
+        if self._taints(node):
             self._agenda.call_at(self._agenda.monotonic() + self._after, partial(self._take, node.name))
 
-    def _keys(self, node: Node) -> tuple[str, ...]:
+    def _taints(self, node: Node) -> tuple[Taint, ...]:
         claim = next((c for c in self._cluster.claims() if c.provider_id == node.provider_id), None)
         if claim is None:
             return ()
-        return tuple(dict.fromkeys(t.key for t in claim.startup_taints if t in node.taints))
+        return tuple(dict.fromkeys(taint for taint in claim.startup_taints if taint in node.taints))
 
     def _take(self, name: str) -> None:
         node = next((one for one in self._cluster.nodes() if one.name == name), None)
-        for key in self._keys(node) if node is not None else ():
-            self._told(name, key)
-            self._cluster.take_taint(name, key)
+        for taint in self._taints(node) if node is not None else ():
+            self._told(name, taint.key)
+            self._cluster.take_taint(name, taint.key, taint.effect)

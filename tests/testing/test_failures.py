@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+import unittest
 from collections.abc import Iterator
 
 import pytest
@@ -52,6 +53,24 @@ def test_a_crash_while_a_start_is_planned_says_when_that_is(cluster: Rehearsal) 
         cluster.crash()
 
 
+def test_a_restart_takes_the_place_of_one_that_is_still_to_come(cluster: Rehearsal) -> None:
+    cluster.crash()
+    cluster.restart(after=10)
+    cluster.restart(after=5)
+    cluster.run(6)
+    assert cluster.process.alive
+
+    cluster.crash()
+    cluster.run(60)
+    assert not cluster.process.alive
+    cluster.restart(after=20)
+    cluster.restart(after=40)
+    cluster.run(30)
+    assert not cluster.process.alive
+    cluster.run(15)
+    assert cluster.process.alive
+
+
 def test_what_must_always_hold_is_looked_at_once_at_the_start() -> None:
     with Rehearsal() as cluster, pytest.raises(AssertionError, match="never does not always hold"):
         cluster.always(lambda: False, "never")
@@ -74,6 +93,55 @@ def test_a_failure_bears_the_seed_and_the_end_of_the_story_without_the_plugin() 
     assert lines[:2] == ["rehearsal with seed 7:", "  ... 5 earlier"]
     assert 'Scaled {"name":"web","replicas":19}' in lines[-2]
     assert lines[-1].startswith("  at 0 s: ")
+
+
+def failing_with(error: BaseException) -> list[str]:
+    with pytest.raises(type(error)) as failed, Rehearsal(seed=7):
+        raise error
+    return getattr(failed.value, "__notes__", [])
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.fail.Exception("no"),
+        BaseExceptionGroup("some", [KeyboardInterrupt()]),
+        ExceptionGroup("some", [ValueError()]),
+    ],
+    ids=repr,
+)
+def test_all_that_fails_a_test_bears_the_story(error: BaseException) -> None:
+    [note] = failing_with(error)
+
+    assert note.startswith("rehearsal with seed 7:")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        KeyboardInterrupt(),
+        SystemExit(),
+        GeneratorExit(),
+        unittest.SkipTest("later"),
+        pytest.skip.Exception("later"),
+        pytest.xfail.Exception("known"),
+    ],
+    ids=repr,
+)
+def test_what_ends_a_test_without_failing_it_bears_no_story(error: BaseException) -> None:
+    assert failing_with(error) == []
+
+
+def test_a_story_that_cannot_be_told_does_not_hide_what_failed() -> None:
+    class Untold(Rehearsal):
+        def summary(self) -> str:
+            raise RuntimeError("no summary")
+
+    with pytest.raises(AssertionError, match="mine") as failed, Untold(seed=7):
+        raise AssertionError("mine")
+
+    [note] = failed.value.__notes__
+    assert note == "rehearsal with seed 7: its story cannot be told: RuntimeError('no summary')"
 
 
 def test_frames_that_only_pass_a_failure_on_are_hidden_from_pytest(cluster: Rehearsal) -> None:

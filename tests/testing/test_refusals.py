@@ -169,6 +169,9 @@ CASES: Final[dict[str, Case]] = {
     "a probability above 1": (lambda _: EC2Faults(shortage=5), "shortage: 5 is no probability"),
     "a probability below 0": (lambda _: ClusterFaults(conflict=-0.1), "conflict: -0.1 is no probability"),
     "no probability": (lambda _: EC2Faults(slow=float("nan")), "slow: nan is no number"),
+    "no alias": (lambda r: r.publish_image(None), "there are no images None: there are "),  # type: ignore[arg-type]
+    "no type": (lambda r: r.run_out(None, "*"), "there is no instance type None"),  # type: ignore[arg-type]
+    "no zone": (lambda r: r.restock("*", 5), "there is no zone 5"),  # type: ignore[arg-type]
     "a flag for seconds": (
         lambda _: Conditions(untainted_after=True),
         "untainted_after: True is no number of seconds",

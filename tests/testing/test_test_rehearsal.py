@@ -216,6 +216,22 @@ def test_startup_taints_are_taken_off_after_a_while_where_conditions_say_so(tmp_
         Conditions(untainted_after=-1)
 
 
+def test_agents_take_off_startup_taints_alone_where_another_taint_has_their_key() -> None:
+    spec = "spec.template.spec."
+    startup = [{"key": "example.com/gpu", "effect": "NoSchedule"}]
+    lasting = [{"key": "example.com/gpu", "effect": "NoExecute"}]
+    pool = changed(changed(node_pool(), f"{spec}startupTaints", startup), f"{spec}taints", lasting)
+    bearing = [{"key": "example.com/gpu", "operator": "Exists", "effect": "NoExecute"}]
+    with Rehearsal(seed=1, conditions=Conditions(untainted_after=20)) as rehearsal:
+        rehearsal.apply(
+            text(node_class(), pool, changed(deployment("web", 3), f"{spec}tolerations", bearing))
+        )
+        rehearsal.run_until(lambda: runs(rehearsal), within="5m")
+
+        [node] = rehearsal.nodes()
+        assert [str(taint) for taint in node.taints] == ["example.com/gpu:NoExecute"]
+
+
 def test_an_account_in_text_or_a_file_says_what_is_reserved_and_where_one_buys(tmp_path: Path) -> None:
     account = """
 apiVersion: treenail.sh/v1alpha1

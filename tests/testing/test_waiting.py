@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.adapters.fake.cluster.builders import a_pod
+from tests.builders import decision
+from treenail.domain.launch.launching import ClaimFailed
+from treenail.domain.model.causes import Cause
+from treenail.domain.packing.plan import RefusedClass
 from treenail.testing import NodeLaunched, PlanCommitted, Rehearsal, record, replay, timeline_text
+from treenail.testing.refusal_log import RefusalLog
 
 POD = """
 apiVersion: v1
@@ -62,6 +69,40 @@ def test_a_pod_that_is_placed_at_last_waits_for_no_reason_any_more() -> None:
         cluster.run("3m")
 
         assert cluster.waiting() == ()
+
+
+def test_a_pod_that_the_scheduler_bound_by_itself_waits_for_no_node_any_more() -> None:
+    small = POOL.replace("values: [spot, on-demand]}", "values: [on-demand]}").replace(
+        "requirements: [",
+        "requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [c5.large]}, ",
+    )
+    with Rehearsal(seed=1) as cluster:
+        cluster.apply(small, POD % ("web", "1"), POD % ("keep", "0.1"))
+        cluster.run("5m")
+        cluster.run_out("*", "*")
+        cluster.apply(POD % ("big", "1"))
+        cluster.run("2m")
+        assert [pod.code for pod in cluster.waiting()] == ["NoCapacity"]
+
+        cluster.delete("Pod", "web")
+        cluster.run_until(lambda: any(pod.name == "big" and pod.node_name for pod in cluster.pods()))
+
+        [bound] = cluster.waiting()
+        assert (bound.key, bound.code) == ("default/big", "")
+        assert bound.reason.startswith("it is bound to node")
+
+
+def test_a_claim_that_fails_says_nothing_of_pods_that_have_another_place_or_were_refused_since() -> None:
+    log = RefusalLog()
+    moved, refused, still = (replace(a_pod(name), uid=name) for name in ("moved", "refused", "still"))
+    nothing = RefusedClass(pods=(refused.uid,), refusals=())
+    made = PlanCommitted(decision=decision(), claims=())
+    log.note("", replace(made, places=tuple((pod, "nodeclaim/a") for pod in (moved, refused, still))))
+    log.note("", replace(made, places=((moved, "nodeclaim/b"),), refused=((refused, nothing),)))
+
+    log.note("", ClaimFailed(claim="a", cause=Cause.INSUFFICIENT_CAPACITY, why="none left"))
+
+    assert [log.code(pod.uid) for pod in (moved, refused, still)] == ["", "", "insufficient_capacity"]
 
 
 def test_events_say_whose_they_are() -> None:

@@ -37,7 +37,7 @@ from treenail.domain.model.patches import ClaimPatch, NodePatch
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.resources import Resources
 from treenail.domain.model.runtime import Agenda, Ref
-from treenail.domain.model.taints import Taint
+from treenail.domain.model.taints import Effect, Taint
 from treenail.domain.status.buffer_status import BufferStatus
 from treenail.domain.status.pool_usage import PoolUsage
 
@@ -239,9 +239,9 @@ class FakeCluster:
         """Let a node's kubelet, or an agent there, say this of it, if it is there."""
         self._nodes.say(name, condition)
 
-    def take_taint(self, name: str, key: str) -> None:
-        """Remove a node's taints with this key, as an agent there does, if it is there."""
-        self._nodes.take_taint(name, key)
+    def take_taint(self, name: str, key: str, effect: Effect | None = None) -> None:
+        """Remove a node's taints with this key (and effect), as an agent there does, if it is there."""
+        self._nodes.take_taint(name, key, effect)
 
     @property
     def revision(self) -> int:

@@ -120,7 +120,9 @@ class JobController:
             self._queue.add(where, after=wait)
             return
         indexes = _indexes(job, active, min(missing, _MOST_AT_ONCE))
-        self._runs.start(where, [partial(self._make_one, job, index) for index in indexes])
+        # None is left where the status of a Job says that more indexes are done than pods succeeded.
+        if indexes:
+            self._runs.start(where, [partial(self._make_one, job, index) for index in indexes])
 
     def _made(self, where: Address, well: bool) -> None:  # noqa: FBT001 (what is called back with)
         if well:

@@ -54,11 +54,12 @@ class NodeController:
             conditions = with_conditions(node.conditions, (condition,), self._plane.store.now())
             self._plane.store.put(replace(node, conditions=conditions))
 
-    def take_taint(self, name: str, key: str) -> None:
-        """Remove the taints with this key from a node that is there."""
+    def take_taint(self, name: str, key: str, effect: Effect | None = None) -> None:
+        """Remove the taints with this key, and this effect if it is said, from a node that is there."""
         node = self._plane.store.find(("Node", name))
         if isinstance(node, Node):
-            self._plane.store.put(replace(node, taints=tuple(t for t in node.taints if t.key != key)))
+            kept = tuple(t for t in node.taints if t.key != key or effect not in (None, t.effect))
+            self._plane.store.put(replace(node, taints=kept))
 
     def _find_lost(self, name: str, uid: str) -> None:
         node = self._plane.store.find(("Node", name))

@@ -45,7 +45,7 @@ class Images:
         Raises:
             ValueError: there is no such family, or the alias is of one version, which stays what it is.
         """
-        name, _, version = alias.partition("@")
+        name, _, version = str(alias).partition("@")
         if name not in _FAMILIES:
             known = ", ".join(sorted(_FAMILIES))
             raise ValueError(f"there are no images {alias}{meant(name, _FAMILIES) or f': there are {known}'}")

@@ -63,10 +63,10 @@ class OutsideEvents:
             ValueError: there is no such type, family, zone or capacity type; the nearest is named.
         """
         shop = self._region.shop
-        self._check_type(instance_type)
+        self._check_type(str(instance_type))
         if zone not in (ANY, *shop.zones):
             there = f": there are {', '.join(shop.zones)}"
-            raise ValueError(f"there is no zone {zone}{meant(zone, shop.zones) or there}")
+            raise ValueError(f"there is no zone {zone}{meant(str(zone), shop.zones) or there}")
         if capacity_type not in (None, ANY, *_CAPACITY_TYPES):
             known = ", ".join(_CAPACITY_TYPES)
             raise ValueError(f"there is no capacity type {capacity_type}: there are {known}")
