@@ -158,13 +158,26 @@ def test_a_test_of_ones_own_needs_no_extra() -> None:
     assert (done.stdout, done.stderr) == ("1\n", "")
 
 
-@pytest.mark.parametrize("words", [(), ("--version",), ("rehearse",), ("controller",), ("rehears",)])
-def test_a_command_without_what_draws_it_says_how_to_get_it(words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("words", "extra"),
+    [
+        ((), "cli"),
+        (("--version",), "cli"),
+        (("rehearse",), "cli"),
+        (("rehears",), "cli"),
+        (("controller",), "controller"),
+        (("top",), "controller"),
+        (("takeover", "check"), "controller"),
+    ],
+)
+def test_a_command_without_what_draws_it_says_how_to_get_all_it_needs(
+    words: tuple[str, ...], extra: str
+) -> None:
     done = without(brought_by("cli"), *words)
 
     assert done.returncode == 2
     assert done.stderr == (
-        "treenail: this command needs typer, which is not installed: pip install 'treenail[cli]'\n"
+        f"treenail: this command needs typer, which is not installed: pip install 'treenail[{extra}]'\n"
     )
 
 

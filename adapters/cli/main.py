@@ -11,8 +11,10 @@ from treenail.adapters.cli.at_option import joined
 from treenail.adapters.cli.problems import BAD_INPUT, BadInputError
 
 _MOST_PROBLEMS: Final = 20
-# What the extra `cli` brings; all else that may be missing comes with `controller`.
+# What the extra `cli` brings; all else that may be missing comes with `controller`, which brings these, too.
 _TERMINAL: Final = ("typer", "rich")
+# Commands that reach a cluster or AWS, at least unless options say otherwise.
+_REACHING: Final = frozenset({"controller", "explain", "plan", "snapshot", "takeover", "top"})
 
 
 def main() -> None:
@@ -32,7 +34,8 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if (error.name or "treenail").startswith("treenail"):
             raise
-        extra = "cli" if error.name in _TERMINAL else "controller"
+        draws = error.name in _TERMINAL and _REACHING.isdisjoint(sys.argv[1:2])
+        extra = "cli" if draws else "controller"
         problems = [
             f"this command needs {error.name}, which is not installed: pip install 'treenail[{extra}]'"
         ]
