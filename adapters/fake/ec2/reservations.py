@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from treenail.adapters.api.account import ReservedCapacity
+from treenail.adapters.fake.ec2.selectors import fits
 from treenail.domain.model.capacity_reservations import CapacityReservation, Count
 from treenail.domain.model.node_classes import NodeClass, SelectorTerm
 from treenail.domain.model.runtime import Agenda
@@ -84,4 +85,4 @@ def _means(term: SelectorTerm, one: ReservedCapacity) -> bool:
 
 
 def _bears(tags: Mapping[str, str], key: str, value: str) -> bool:
-    return key in tags and value in ("*", tags[key])
+    return key in tags and fits(tags[key], value)

@@ -34,13 +34,13 @@ def means(term: SelectorTerm, thing: Tagged) -> bool:
     if not (term.name or term.tags):
         return False
     any_name = thing.tags is None and not thing.name
-    if term.name and not any_name and not _fits(thing.name, term.name):
+    if term.name and not any_name and not fits(thing.name, term.name):
         return False
     tags = thing.tags
-    return tags is None or all(key in tags and _fits(tags[key], value) for key, value in term.tags)
+    return tags is None or all(key in tags and fits(tags[key], value) for key, value in term.tags)
 
 
-def _fits(text: str, pattern: str) -> bool:
+def fits(text: str, pattern: str) -> bool:
     """Return whether a name or tag fits what filters of EC2 say: "*" is any text, "?" any character."""
     return fnmatchcase(text, pattern.replace("[", "[[]"))
 
