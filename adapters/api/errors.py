@@ -31,7 +31,8 @@ class ManifestError(Exception):
     """A manifest that cannot be used: in which file, which object, which field, and what is wrong.
 
     `object` reads "Provisioner default"; it and `field` are empty where a whole file is meant, and
-    `about` is None there. `others` are the errors found beside this first one.
+    `about` is None there. `api_version` is that of the object. `others` are the errors found beside this
+    first one.
     """
 
     def __init__(
@@ -42,12 +43,14 @@ class ManifestError(Exception):
         problem: str,
         *,
         about: ObjectRef | None = None,
+        api_version: str = "",
     ) -> None:
         self.file = file
         self.object = object
         self.field = field
         self.problem = problem
         self.about = about
+        self.api_version = api_version
         self.others: tuple[ManifestError, ...] = ()
         super().__init__(file, object, field, problem)
 

@@ -150,7 +150,14 @@ def _translated(manifest: Manifest, reading: Reading) -> Translation:
 
 def _error(manifest: Manifest, problem: FieldError) -> ManifestError:
     about = ObjectRef(manifest.kind, manifest.name, _namespace(manifest)) if manifest.name else None
-    return ManifestError(manifest.file, _called(manifest), problem.field, problem.problem, about=about)
+    return ManifestError(
+        manifest.file,
+        _called(manifest),
+        problem.field,
+        problem.problem,
+        about=about,
+        api_version=manifest.api_version,
+    )
 
 
 def _warnings(entry: Entry) -> Iterator[str]:

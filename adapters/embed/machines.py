@@ -130,7 +130,9 @@ class NodeMachines:
         if about is None or kind is None:
             return False
         problem = f"{error.field}: {error.problem}" if error.field else error.problem
-        self._cluster.apply_broken(kind, about.name, about, problem)
+        # Clients know a DeviceTaintRule by its version, too.
+        key = f"{error.api_version}/{about.name}" if kind is Kind.DEVICE_TAINT_RULE else ""
+        self._cluster.apply_broken(kind, about.name, about, problem, key=key)
         return True
 
 
@@ -145,4 +147,9 @@ _KINDS = {
     "AWSNodeTemplate": Kind.NODE_CLASS,
     "DaemonSet": Kind.DAEMON_SET,
     "NodeOverlay": Kind.NODE_OVERLAY,
+    "ResourceClaim": Kind.RESOURCE_CLAIM,
+    "ResourceClaimTemplate": Kind.RESOURCE_CLAIM_TEMPLATE,
+    "ResourceSlice": Kind.RESOURCE_SLICE,
+    "DeviceClass": Kind.DEVICE_CLASS,
+    "DeviceTaintRule": Kind.DEVICE_TAINT_RULE,
 }

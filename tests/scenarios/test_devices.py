@@ -14,7 +14,7 @@ from tests.adapters.cli.command import treenail
 from tests.scenarios.manifests import Manifest, changed, deployment, node_class, node_pool, text
 from treenail.adapters.embed import Conditions, Rehearsal
 from treenail.domain.model import labels
-from treenail.domain.model.devices import ResourceSlice
+from treenail.domain.model.devices import TAINT_RULE_VERSIONS, ResourceSlice
 from treenail.domain.model.resource_claims import ResourceClaim
 
 GPU = "gpu.nvidia.com"
@@ -228,6 +228,66 @@ def test_simulate_heeds_taint_rules(tmp_path: Path) -> None:
     found = json.loads(ran.out)
     assert found["nodeClaims"] == []
     assert len(found["unschedulable"]) == 4
+
+
+def test_a_rule_applied_in_another_version_is_the_same_rule() -> None:
+    with following() as rehearsal:
+        older = {**tainting(driver=GPU), "apiVersion": TAINT_RULE_VERSIONS[-1]}
+        rehearsal.apply(setting(template(), using(), older))
+        rehearsal.run("2m")
+        assert rehearsal.running() == 0
+
+        rehearsal.apply(text(tainting(driver="other.io")))
+        rehearsal.run_until(lambda: rehearsal.running() == 1, within="10m")
+
+
+@pytest.mark.parametrize("there", [(), (tainting(driver="other.io"),)])
+def test_no_node_is_bought_for_devices_while_a_rule_is_not_understood(
+    tmp_path: Path, there: tuple[Manifest, ...]
+) -> None:
+    file = tmp_path / "rule.yaml"
+    file.write_text(text(tainting(future="x")))
+    with following() as rehearsal:
+        rehearsal.apply(setting(template(), *there))
+        rehearsal.run("1m")
+        rehearsal.apply_file(file)
+        rehearsal.apply(text(using()))
+        rehearsal.run("5m")
+        assert rehearsal.history() == ()
+        assert any("the DeviceTaintRule" in one for one in refusals(rehearsal))
+
+        rehearsal.apply(text(tainting(driver="other.io")))
+        rehearsal.run_until(lambda: rehearsal.running() == 1, within="10m")
+
+
+@pytest.mark.parametrize(
+    ("broken", "asked", "said"),
+    [
+        (resource("DeviceClass", GPU, {"selectors": [{}]}), {}, f"the DeviceClass {GPU} cannot be read"),
+        (
+            resource("ResourceClaimTemplate", "odd", {}),
+            {"resourceClaimTemplateName": "odd"},
+            "the ResourceClaimTemplate default/odd cannot be read",
+        ),
+        (
+            resource("ResourceClaim", "odd", {"devices": {"requests": [{}]}}),
+            {"resourceClaimName": "odd"},
+            "the ResourceClaim default/odd cannot be read",
+        ),
+    ],
+)
+def test_what_claims_depend_on_and_is_not_understood_is_named(
+    tmp_path: Path, broken: Manifest, asked: Mapping[str, Any], said: str
+) -> None:
+    file = tmp_path / "broken.yaml"
+    file.write_text(text(broken))
+    with following() as rehearsal:
+        rehearsal.apply(setting(template()))
+        rehearsal.apply_file(file)
+        rehearsal.apply(text(using(**asked)))
+        rehearsal.run("5m")
+
+        assert any(said in one for one in refusals(rehearsal))
 
 
 @pytest.mark.parametrize("kind", ["DeviceTaintRule", "DeviceTaintRule broken", "ResourceSlice"])

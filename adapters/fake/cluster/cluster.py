@@ -120,13 +120,14 @@ class FakeCluster:
         for thing in sorted(objects, key=rank):
             self._server.restore(thing)
 
-    def apply_broken(self, kind: Kind, name: str, about: ObjectRef, problem: str) -> None:
+    def apply_broken(self, kind: Kind, name: str, about: ObjectRef, problem: str, *, key: str = "") -> None:
         """Put an object there that no client can understand, or break the one of that name for clients.
 
         It is told of as set aside, until a good one is applied. The cluster goes on with what was there.
+        `key` is what clients know it by, where that does not follow from its name.
         """
         where = address(about.kind if kind is Kind.NODE_CLASS else kind, name, about.namespace)
-        broken = self._store.set_aside(where, kind, about, problem)
+        broken = self._store.set_aside(where, kind, about, problem, key)
         for watch in self._watches:
             watch.set_aside(broken)
 

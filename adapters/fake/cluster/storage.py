@@ -155,6 +155,9 @@ class Storage:
     # --- keeping up
 
     def _changed(self, change: Change) -> None:
+        if isinstance(change.before, DeviceTaintRule):
+            # Its key has the version: applied in another one it has another key.
+            self._book.remove(Kind.DEVICE_TAINT_RULE, change.before.key)
         match change.after:
             case PersistentVolumeClaim() | PersistentVolume() | StorageClass() | CSINode():
                 self._book.put(change.after)
@@ -163,7 +166,7 @@ class Storage:
             case ResourceSlice() | DeviceTaintRule():
                 self._book.put(change.after)
             case None if isinstance(change.before, DeviceTaintRule):
-                self._book.remove(Kind.DEVICE_TAINT_RULE, change.before.key)
+                pass
             case _:
                 self._book.remove(Kind(change.kind), change.address[1])
         match change.before, change.after:

@@ -207,7 +207,9 @@ class Store:
         if self._may_go(thing):
             self.remove(address_of(thing))
 
-    def set_aside(self, address: Address, kind: Kind, about: ObjectRef, problem: str) -> Broken:
+    def set_aside(
+        self, address: Address, kind: Kind, about: ObjectRef, problem: str, key: str = ""
+    ) -> Broken:
         """Note that no client can understand the object at `address`. The cluster itself goes on with it."""
         known = self.find(address) or self.broken.get(address)
         uid = known.uid if known else about.uid or uuid(self._dice)
@@ -216,7 +218,7 @@ class Store:
         broken = self.broken[address] = Broken(
             uid=uid,
             kind=kind,
-            key=uid if kind in (Kind.POD, Kind.DAEMON_SET) else address[1],
+            key=key or (uid if kind in (Kind.POD, Kind.DAEMON_SET) else address[1]),
             about=about,
             problem=problem,
             resource_version=self.revision,

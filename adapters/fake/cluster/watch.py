@@ -164,18 +164,21 @@ class Watch:
     def _changed(self, change: Change) -> None:
         if self._deaf or self._to is None:
             return
-        before = cast("ClusterObject", change.before)
+        before = cast("ClusterObject | None", change.before)
         after = cast("ClusterObject | None", change.after)
         kind = Kind(change.kind)
         if kind in WORKLOADS or kind is Kind.DEPLOYMENT:
             self._workload_changed(change, kind)
             return
+        if before is not None and after is not None and key_of(before) != key_of(after):
+            # A DeviceTaintRule applied in another version: what has the old key is not there any more.
+            self._send(ObjectGone(kind=kind, key=key_of(before)), kind, key_of(before))
         broken = self._store.broken.get(change.address)
         if after is not None and broken is not None:
             self.set_aside(replace(broken, resource_version=after.resource_version))
         elif after is not None:
             self._send(self._texts.fact(after), kind, key_of(after))
-        else:
+        elif before is not None:
             key = key_of(before)
             self._send(ObjectGone(kind=kind, key=key), kind, key)
 
