@@ -289,3 +289,20 @@ def test_a_context_does_not_go_with_files() -> None:
     assert ran.err == (
         "treenail: --context names a cluster, --file stands in place of one: give one of the two\n"
     )
+
+
+def test_a_kind_that_a_snapshot_could_not_read_is_not_taken_for_empty(planned: Any) -> None:
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    spec = {"takenAt": "2026-03-02T10:00:00Z", "notRead": ["PersistentVolumeClaim: forbidden (403)"]}
+    taken = {
+        "apiVersion": "treenail.sh/v1alpha1",
+        "kind": "ClusterSnapshot",
+        "metadata": {"name": "cluster"},
+        "spec": spec,
+    }
+    holding = changed(pod("p", "a"), "spec.volumes", volumes)
+
+    made = planned(cluster(node("a"), node("b"), holding, pod("q", "b"), taken, default=TWO))
+
+    (found,) = (one["blockers"] for one in made["blocked"] if one["node"] == "a")
+    assert "no PersistentVolumeClaim can be read" in found[0]["sentence"]
