@@ -58,11 +58,12 @@ def repack(problem: ConsolidationProblem) -> ConsolidationPlan:
         return _nothing(problem, Block.PODS_UNTOLD.by(untold.name))
     in_order = sorted(problem.candidates, key=most_saved_first)
     cluster = Rearrangement(kept_first(problem, in_order), in_order)
-    best = _Repack(problem, WAYS[0], cluster)
+    bound = NewNodeBound(problem.problem.offers, cluster.axis, problem.problem.settings)
+    best = _Repack(problem, WAYS[0], cluster, bound)
     enough = sum(one.cost for one in problem.candidates) * _ANOTHER_WAY
     for way in other_ways(problem):
         cluster.begin_anew()
-        other = _Repack(problem, way, cluster)
+        other = _Repack(problem, way, cluster, bound)
         if other.earns > best.earns + enough:
             best, enough = other, ROUNDING
     return best.written()
@@ -82,14 +83,16 @@ class _Repack:
     `_open` are the candidates that may still go, in the order in which they are tried.
     """
 
-    def __init__(self, problem: ConsolidationProblem, way: Way, cluster: Rearrangement) -> None:
+    def __init__(
+        self, problem: ConsolidationProblem, way: Way, cluster: Rearrangement, bound: NewNodeBound
+    ) -> None:
         in_order = sorted(problem.candidates, key=most_saved_first)
         self._problem = problem
         self._candidates = {one.name: one for one in in_order}
         self._cluster = cluster
         self._terms = MoveTerms(problem)
         self._hours = hours_to_earn(problem.terms)
-        self._bound = NewNodeBound(problem.problem.offers, cluster.axis, problem.problem.settings)
+        self._bound = bound
         # Those with all preferences kept, and those in which some had their price.
         self._at_first = VainTrials(self._cluster)
         self._in_vain = VainTrials(self._cluster)
