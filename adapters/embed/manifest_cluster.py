@@ -14,6 +14,7 @@ from treenail.adapters.embed.implied import ManifestAdmission, namespaces_of, vo
 from treenail.adapters.fake.cluster.told_workloads import told
 from treenail.domain.cluster import workloads as watched
 from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, Resynced
+from treenail.domain.cluster.storage_book import OF_DEVICES
 from treenail.domain.model.capacity_buffers import CapacityBuffer
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
@@ -26,13 +27,7 @@ _TRUE: Final = (
     Condition(type=INITIALIZED, status=Status.TRUE),
 )
 # Where one of them is missing, there may be other devices free, or fewer, than those that are left say.
-_OF_DEVICES: Final = (
-    Kind.RESOURCE_CLAIM,
-    Kind.DEVICE_CLASS,
-    Kind.RESOURCE_CLAIM_TEMPLATE,
-    Kind.RESOURCE_SLICE,
-    Kind.DEVICE_TAINT_RULE,
-)
+_ALL_OR_NONE: Final = (Kind.RESOURCE_CLAIM, *OF_DEVICES)
 
 
 class ManifestCluster:
@@ -60,7 +55,7 @@ class ManifestCluster:
         """Yield kinds from "KIND: why", those of devices also from "KIND NAME: why" about one object."""
         for one in (line for snapshot in self._decoded.snapshots for line in snapshot.not_read):
             kind, _, name = one.partition(":")[0].partition(" ")
-            if kind in (_OF_DEVICES if name else tuple(Kind)):
+            if kind in (_ALL_OR_NONE if name else tuple(Kind)):
                 yield Kind(kind)
 
     def objects(self) -> tuple[ClusterObject, ...]:

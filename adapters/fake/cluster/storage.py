@@ -12,7 +12,7 @@ from treenail.adapters.fake.cluster.devices import Devices
 from treenail.adapters.fake.cluster.objects import Change, address_of
 from treenail.domain.cluster.attachments import attachable, attached
 from treenail.domain.cluster.cluster_facts import Kind
-from treenail.domain.cluster.storage_book import StorageBook
+from treenail.domain.cluster.storage_book import OF_DEVICES, StorageBook
 from treenail.domain.cluster.volumes import VolumeResolver
 from treenail.domain.model import labels
 from treenail.domain.model.devices import DeviceClass, DeviceTaintRule, ResourceClaimTemplate, ResourceSlice
@@ -34,10 +34,7 @@ KINDS: Final = (
     Kind.STORAGE_CLASS,
     Kind.CSI_NODE,
     Kind.RESOURCE_CLAIM,
-    Kind.DEVICE_CLASS,
-    Kind.RESOURCE_CLAIM_TEMPLATE,
-    Kind.RESOURCE_SLICE,
-    Kind.DEVICE_TAINT_RULE,
+    *OF_DEVICES,
 )
 
 
