@@ -29,7 +29,8 @@ class ExpectedSlices:
     after a pause of 1 min, 2... 30 min; a pod that waits asks for more at any time.
 
     It is also due 1 s after the scheduler put other pods where pods to come had places, once all claims are
-    launched: what those left may be free until the next pod waits, and its node be given back as empty.
+    launched: what those left may be free until the next pod waits, and its node be given back as empty. In a
+    pause it is due when that ends: whatever was not to be had is not asked for again as often as pods move.
 
     The first slice of a workload is also planned where its pods lack nodes and the scheduler has not tried
     them: the batch window waits for these as for pods that wait.

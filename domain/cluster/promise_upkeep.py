@@ -108,7 +108,8 @@ class PromiseUpkeep:
         """Withdraw promises to `pods` on a view where the scheduler gave others what these were to get.
 
         With `left`, the place that a pod left which is bound here: the first of them that is just like that
-        one takes it. Return the promise of that.
+        one takes it. Return the promise of that. None of `pods` is still to leave a node or to be made: no
+        place with devices is promised to such a pod, and `crowded_out` names none.
         """
         moved: Promise | None = None
         view = self._objects.view(name)

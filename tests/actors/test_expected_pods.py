@@ -554,6 +554,35 @@ def test_what_was_not_to_be_had_is_planned_on_after_a_pause(sliced: Knowing) -> 
     assert len(sliced.snapshots()) == 2
 
 
+@pytest.mark.parametrize("waits", [True, False])
+def test_pods_to_come_whose_room_others_took_in_a_pause_wait_for_one_that_waits_or_its_end(
+    monkeypatch: pytest.MonkeyPatch, *, waits: bool
+) -> None:
+    monkeypatch.setattr("treenail.domain.cluster.expected_pods.MOST", 2)
+    stage = Knowing(P1, replace(WEB, wanted=6))
+    stage.close_batch()
+    first, second, third = _planned(stage)
+    stage.decide(planned_claim(first, second), planned_claim(third))
+    granted, failed = stage.committed()[-1].claims
+    there = view(granted.name)
+    stage.see(replace(claim_of(there), resource_version=9), node_of(there))
+    stage.tell(ClaimFailed(claim=failed.name, cause=Cause.INSUFFICIENT_CAPACITY, why="none"))
+    stage.see(replace(bound_pod("p1", there.node_name, version=2), created_at=P1.created_at))
+
+    stage.see(bound_pod("other", there.node_name, cpu=3, owner="db"))
+    assert _promised(stage) == []
+    stage.run(29)
+    assert len(stage.snapshots()) == 1
+    stage.see(replace(pending_pod("p2"), created_at=stage.now()))
+    if waits:
+        stage.close_batch("d2")
+    else:
+        stage.run(32)
+
+    assert len(stage.snapshots()) == 2
+    assert sum(uid.startswith("expected/") for uid in _planned(stage)) == 2
+
+
 def test_the_pauses_grow_while_there_are_no_places_for_more(sliced: Knowing) -> None:
     _launch(sliced)
     pauses: list[float] = []

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+import pytest
+
 from tests.builders import START, bound_pod, claim, node, node_class, node_pool, pending_pod, resources
-from tests.domain.models import LASTS, promise, see
+from tests.domain.models import LASTS, lose, promise, see
 from treenail.domain.cluster.cluster import ClusterModel
-from treenail.domain.cluster.cluster_facts import ClusterObject
+from treenail.domain.cluster.cluster_facts import ClusterObject, Kind
+from treenail.domain.cluster.promises import Promise
 from treenail.domain.model.claims import PROMISED
 from treenail.domain.model.devices import (
     Device,
@@ -161,3 +164,19 @@ def test_who_got_no_device_on_the_node_that_was_bought_for_it_does_not_get_nodes
 
     assert places(known, "c1", "c2") == [[], []]
     assert known.take_changes().crowded_out == ["p1", "p2"]
+
+
+@pytest.mark.parametrize("gone", [False, True], ids=["runs", "gone"])
+def test_a_place_for_the_successor_of_a_pod_with_devices_never_moves_in_exchange(*, gone: bool) -> None:
+    known = following(*nodes({1: "p1", 2: "old", 3: ""}), waiting("p1"))
+    bind(known, "old", 3)
+    promise(known, "p1", "c1")
+    known.keep(Promise(like=known.objects.pods["old"], target="c2", decision="d2", heir="web"))
+    if gone:
+        lose(known, Kind.POD, "old")
+
+    bind(known, "p1", 2)
+
+    assert places(known, "c1", "c2") == [[], ["old"]]
+    see(known, waiting("successor"))
+    assert places(known, "c1", "c2") == [[], ["successor" if gone else "old"]]
