@@ -14,7 +14,6 @@ from tests.scenarios.manifests import deployment, text
 from treenail.adapters.api.manifests import parse_manifests
 from treenail.adapters.cli.rehearsal_run import RehearsalRun, rehearsed
 from treenail.testing import (
-    ClusterSettings,
     Conditions,
     DaemonSet,
     ManifestError,
@@ -174,20 +173,6 @@ def test_a_kind_that_is_skipped_is_warned_of_at_the_line_that_applies_it(tmp_pat
         begun.fork()
         record(begun, tmp_path / "begun.json")
         replay(tmp_path / "begun.json", conditions=Conditions(snapshot=world)).check()
-
-
-@pytest.mark.parametrize("pace", [None, 20.0])
-def test_a_job_of_which_more_indexes_are_done_than_pods_succeeded_makes_none(pace: float | None) -> None:
-    run = {"restartPolicy": "Never", "containers": [{"name": "a", "image": "b"}]}
-    spec = {"completionMode": "Indexed", "completions": 3, "parallelism": 3, "template": {"spec": run}}
-    job = stored(of("batch/v1", "Job", "odd", spec=spec, status={"succeeded": 1, "completedIndexes": "0-2"}))
-    cluster = ClusterSettings(pod_writes=pace)
-
-    with Rehearsal(conditions=Conditions(snapshot=text(job), cluster=cluster)) as rehearsal:
-        rehearsal.run(60)
-
-        assert rehearsal.pods() == ()
-        assert rehearsal.stepped < 1000
 
 
 def test_settings_that_are_applied_are_warned_of_as_they_count_from_the_start() -> None:

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from msgspec import field
 
 from treenail.adapters.api.core.apps import PodTemplateModel, checked, template_of
-from treenail.adapters.api.core.watched_workloads import WorkloadStatusModel
+from treenail.adapters.api.core.watched_workloads import UncountedPodsModel, WorkloadStatusModel
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.metadata import CoreObject, TemplateMetadata
 from treenail.adapters.api.model import Model
@@ -33,11 +33,12 @@ class JobSpecModel(Model, kw_only=True):
 
 
 class JobStatusModel(WorkloadStatusModel, kw_only=True):
-    """How many of its pods ended. `completed_indexes` are as in "1,3-5"."""
+    """How many of its pods ended. `completed_indexes` are as in "1,3-5", and count for an Indexed Job."""
 
     succeeded: int = 0
     failed: int = 0
     completed_indexes: str = ""
+    uncounted_terminated_pods: UncountedPodsModel = field(default_factory=UncountedPodsModel)
 
 
 class JobModel(CoreObject, kw_only=True):
@@ -76,15 +77,17 @@ def job(model: JobModel, reading: Reading) -> Translation:
     """Return the Job; FieldError says what is wrong with it."""
     meta = checked(model.metadata)
     found = _job(model.spec, "spec", reading)
-    status = model.status
+    status, uncounted = model.status, model.status.uncounted_terminated_pods
+    done = _indexes(status.completed_indexes) & frozenset(range(found.completions or 0))
+    succeeded = _count("status.succeeded", status.succeeded) + len(uncounted.succeeded)
     made = replace(
         found,
         **meta.labelled,
         namespace=meta.namespace,
         owners=meta.owners,
-        succeeded=_count("status.succeeded", status.succeeded),
-        failed=_count("status.failed", status.failed),
-        done=_indexes(status.completed_indexes),
+        succeeded=len(done) if found.indexed else succeeded,
+        failed=_count("status.failed", status.failed) + len(uncounted.failed),
+        done=done,
         ended="Complete" if status.holds("Complete") else "Failed" if status.holds("Failed") else "",
     )
     return Translation(objects=(made,))

@@ -68,18 +68,20 @@ class JobController:
         if not isinstance(job, Job) or (there and pod.active):
             return
         known = self._pods.setdefault(owner, _Pods())
-        if pod.uid not in known.counted:
+        # One that is first heard of when it is gone and had ended is in the counts that the Job began with.
+        if pod.uid not in known.counted and (there or not pod.terminal):
             known.counted[pod.uid] = None
             self._count(job, known, pod)
         if not there:
-            known.counted.pop(pod.uid)
+            known.counted.pop(pod.uid, None)
         self._queue.add(address_of(job))
 
     def _count(self, job: Job, known: _Pods, pod: Pod) -> None:
         if pod.phase is Phase.SUCCEEDED:
             known.in_a_row, index = 0, _index(pod)
             done = job.done if index is None else job.done | {index}
-            self._store.put(replace(job, succeeded=job.succeeded + 1, done=done))
+            succeeded = len(done) if job.indexed else job.succeeded + 1
+            self._store.put(replace(job, succeeded=succeeded, done=done))
         else:
             known.in_a_row += 1
             wait = timedelta(seconds=_AFTER_FAILURE.after(known.in_a_row))
@@ -120,7 +122,7 @@ class JobController:
             self._queue.add(where, after=wait)
             return
         indexes = _indexes(job, active, min(missing, _MOST_AT_ONCE))
-        # None is left where the status of a Job says that more indexes are done than pods succeeded.
+        # None is left where pods run whose index another one has, or that have none.
         if indexes:
             self._runs.start(where, [partial(self._make_one, job, index) for index in indexes])
 
@@ -145,8 +147,9 @@ def _indexes(job: Job, active: list[Pod], number: int) -> list[int | None]:
 
 
 def _index(pod: Pod) -> int | None:
-    index = pod.labels.get(_INDEX)
-    return int(index) if index is not None else None
+    # Its label is younger than the annotation, which the real controller reads.
+    index = pod.annotations.get(_INDEX, pod.labels.get(_INDEX, ""))
+    return int(index) if index.isdecimal() else None
 
 
 def _template(job: Job, index: int | None) -> PodTemplate:
