@@ -5,15 +5,19 @@ Values of the kinds Account and ClusterSnapshot of treenail.sh.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from treenail.domain.cluster.cluster_facts import Kind
+from treenail.domain.cluster.storage_book import OF_DEVICES
 from treenail.domain.model.capacity_reservations import CapacityReservation, MatchCriteria
 from treenail.domain.model.reservations import DEFAULT, Reservation
 
 _ACCOUNT: Final = "123456789012"
+# Where one of them is missing, there may be other devices free, or fewer, than those that are left say.
+_ALL_OR_NONE: Final = (Kind.RESOURCE_CLAIM, *OF_DEVICES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,10 +117,17 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSnapshot:
-    """When a cluster was written down, and what could not be read then, as "KIND: why"."""
+    """When a cluster was written down, and what could not be read then: "KIND: why" or "KIND NAME: why"."""
 
     name: str
     uid: str = ""
     resource_version: int = 0
     taken_at: datetime
     not_read: tuple[str, ...] = ()
+
+    def unreadable(self) -> Iterator[Kind]:
+        """Yield the kinds that could not be read; those of devices also where one object could not."""
+        for line in self.not_read:
+            kind, _, name = line.partition(":")[0].partition(" ")
+            if kind in (_ALL_OR_NONE if name else tuple(Kind)):
+                yield Kind(kind)

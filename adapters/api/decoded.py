@@ -18,7 +18,7 @@ from treenail.adapters.api.workloads import (
     ReplicaSet,
     StatefulSet,
 )
-from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.cluster.cluster_facts import DaemonSet, Kind
 from treenail.domain.model.capacity_buffers import CapacityBuffer
 from treenail.domain.model.devices import DeviceClass, DeviceTaintRule, ResourceClaimTemplate, ResourceSlice
 from treenail.domain.model.limit_ranges import LimitRange
@@ -97,6 +97,11 @@ class Decoded:
         """
         in_cluster = (field for kind, field in _FIELDS.items() if kind not in _NOT_IN_CLUSTER)
         return tuple(one for field in in_cluster for one in getattr(self, field))
+
+    @property
+    def unreadable(self) -> frozenset[Kind]:
+        """The kinds that a snapshot could not read: of those nothing is known."""
+        return frozenset(kind for one in self.snapshots for kind in one.unreadable())
 
 
 # The field of each kind; what others refer to comes before them.

@@ -49,7 +49,8 @@ def settle(cluster: FakeCluster, ec2: FakeEC2, decoded: Decoded) -> None:
 
     Those that an API server has seen are there as they were, and the nodes of claims run on instances of EC2
     that are there as well. The others are applied. What a claim's image was called does not matter: unless
-    the claim has drifted, it is the image that its class means.
+    the claim has drifted, it is the image that its class means. What a snapshot could not read the controller
+    cannot read either: in the cluster it may have been there.
 
     Raises:
         InvalidError: the API server would refuse one of them.
@@ -66,7 +67,7 @@ def settle(cluster: FakeCluster, ec2: FakeEC2, decoded: Decoded) -> None:
             there.append(claim)
         else:
             there.append(thing)
-    cluster.restore(*there)
+    cluster.restore(*there, unreadable=decoded.unreadable)
     cluster.apply(*(thing for thing in decoded.objects() if not lived(thing)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -13,8 +12,7 @@ from treenail.adapters.api.workloads import Deployment, Job, ReplicaSet, Workloa
 from treenail.adapters.embed.implied import ManifestAdmission, namespaces_of, volume_claims_of
 from treenail.adapters.fake.cluster.told_workloads import told
 from treenail.domain.cluster import workloads as watched
-from treenail.domain.cluster.cluster_facts import ClusterObject, Kind, Resynced
-from treenail.domain.cluster.storage_book import OF_DEVICES
+from treenail.domain.cluster.cluster_facts import ClusterObject, Resynced
 from treenail.domain.model.capacity_buffers import CapacityBuffer
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
@@ -26,8 +24,6 @@ _TRUE: Final = (
     Condition(type=REGISTERED, status=Status.TRUE),
     Condition(type=INITIALIZED, status=Status.TRUE),
 )
-# Where one of them is missing, there may be other devices free, or fewer, than those that are left say.
-_ALL_OR_NONE: Final = (Kind.RESOURCE_CLAIM, *OF_DEVICES)
 
 
 class ManifestCluster:
@@ -49,14 +45,7 @@ class ManifestCluster:
 
     def listed(self) -> Resynced:
         """Return all objects, and the kinds that a snapshot says could not be read."""
-        return Resynced(revision=1, objects=self.objects(), unreadable=frozenset(self._unreadable()))
-
-    def _unreadable(self) -> Iterator[Kind]:
-        """Yield kinds from "KIND: why", those of devices also from "KIND NAME: why" about one object."""
-        for one in (line for snapshot in self._decoded.snapshots for line in snapshot.not_read):
-            kind, _, name = one.partition(":")[0].partition(" ")
-            if kind in (_ALL_OR_NONE if name else tuple(Kind)):
-                yield Kind(kind)
+        return Resynced(revision=1, objects=self.objects(), unreadable=self._decoded.unreadable)
 
     def objects(self) -> tuple[ClusterObject, ...]:
         """Return all objects, what others refer to before them."""

@@ -290,23 +290,26 @@ def test_what_claims_depend_on_and_is_not_understood_is_named(
         assert any(said in one for one in refusals(rehearsal))
 
 
-@pytest.mark.parametrize("kind", ["DeviceTaintRule", "DeviceTaintRule broken", "ResourceSlice"])
+def snapshot_without(kind: str) -> Manifest:
+    spec = {"takenAt": "2026-03-02T10:00:00Z", "notRead": [f"{kind}: forbidden (403)"]}
+    metadata = {"name": "cluster"}
+    return {
+        "apiVersion": "treenail.sh/v1alpha1",
+        "kind": "ClusterSnapshot",
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+UNREAD = pytest.mark.parametrize("kind", ["DeviceTaintRule", "DeviceTaintRule broken", "ResourceSlice"])
+
+
+@UNREAD
 def test_simulate_buys_nothing_for_devices_where_a_snapshot_could_not_read_all(
     tmp_path: Path, kind: str
 ) -> None:
     file = tmp_path / "snapshot.yaml"
-    spec = {"takenAt": "2026-03-02T10:00:00Z", "notRead": [f"{kind}: forbidden (403)"]}
-    metadata = {"name": "cluster"}
-    file.write_text(
-        text(
-            {
-                "apiVersion": "treenail.sh/v1alpha1",
-                "kind": "ClusterSnapshot",
-                "metadata": metadata,
-                "spec": spec,
-            }
-        )
-    )
+    file.write_text(text(snapshot_without(kind)))
 
     ran = treenail("simulate", "-f", "examples/007-devices.yaml", "-f", str(file), "-o", "json")
 
@@ -314,6 +317,18 @@ def test_simulate_buys_nothing_for_devices_where_a_snapshot_could_not_read_all(
     assert found["nodeClaims"] == []
     assert len(found["unschedulable"]) == 4
     assert f"no {kind.split(maxsplit=1)[0]} can be read" in ran.out
+
+
+@UNREAD
+def test_a_rehearsal_buys_nothing_for_devices_where_a_snapshot_could_not_read_all(kind: str) -> None:
+    told = setting(template(), snapshot_without(kind), using())
+    conditions = Conditions(settings={"IGNORE_DRA_REQUESTS": "false"}, snapshot=told)
+
+    with Rehearsal(conditions=conditions) as rehearsal:
+        rehearsal.run("10m")
+
+        assert rehearsal.history() == ()
+        assert any(f"no {kind.split(maxsplit=1)[0]} can be read" in one for one in refusals(rehearsal))
 
 
 def published(node: str, product: str) -> Manifest:

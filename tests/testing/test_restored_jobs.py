@@ -20,7 +20,7 @@ def _job(status: Mapping[str, Any], **spec: Any) -> dict[str, Any]:
     return stored(of("batch/v1", "Job", "sums", spec=spec, status=dict(status)), namespace="default")
 
 
-def _pod(of_job: Mapping[str, Any], name: str, phase: str, **metadata: Any) -> dict[str, Any]:
+def _pod(of_job: dict[str, Any], name: str, phase: str, **metadata: Any) -> dict[str, Any]:
     pod = of("v1", "Pod", name, spec=_RUN, status={"phase": phase})
     return stored(pod, namespace="default", **owned(of_job), **metadata)
 

@@ -105,15 +105,17 @@ class FakeCluster:
         for thing in sorted(objects, key=rank):
             self._server.apply(thing)
 
-    def restore(self, *objects: ApiObject) -> None:
+    def restore(self, *objects: ApiObject, unreadable: frozenset[Kind] = frozenset()) -> None:
         """Have objects there as they were in a cluster, with their uids, times, status and nodes.
 
-        An owner that is not among them is taken for there, so that it costs no object anything.
+        An owner that is not among them is taken for there, so that it costs no object anything. Clients hear
+        that they may not see all objects of the kinds `unreadable`.
 
         Raises:
             AlreadyExistsError: a name is taken.
             InvalidError: an object has a uid that is taken, or is none that a cluster would have.
         """
+        self._store.unreadable |= unreadable
         own = {thing.uid for thing in objects}
         owners = (owner.uid for thing in objects for owner in owners_of(thing))
         self._store.know_outside(uid for uid in owners if uid and uid not in own)

@@ -59,6 +59,8 @@ class Store:
     def __init__(self, *, clock: Clock, dice: random.Random) -> None:
         self.revision = 0
         self.broken: dict[Address, Broken] = {}
+        # The kinds of which clients may not see all objects.
+        self.unreadable: frozenset[Kind] = frozenset()
         self._clock = clock
         self._dice = dice
         self._objects: dict[str, dict[str, ApiObject]] = {kind: {} for kind in KINDS}

@@ -137,6 +137,7 @@ class Watch:
                 revision=self._store.revision,
                 objects=tuple(fact.object for fact in facts if isinstance(fact, ObjectSeen)),
                 set_aside=tuple(aside),
+                unreadable=self._store.unreadable,
             )
         )
         self._list_in(self._settings.resync)
