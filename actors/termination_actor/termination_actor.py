@@ -159,7 +159,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         if state is not None:
             state.agree(view)
             state.hasten(deadline_of(view))
-            state.note(changed)
+            state.note(changed, self._timers.now())
             self._look(name)
 
     def _heal(self, name: str) -> None:
@@ -234,7 +234,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
 
     def _leave(self, view: NodeView, state: Leaving) -> None:
         self._leaving[view.name] = state
-        state.note(self._heard[view.name])
+        state.note(self._heard[view.name], self._timers.now())
 
     def _disrupt(self, view: NodeView, order: DisruptNodes) -> None:
         if view.name in self._heard:

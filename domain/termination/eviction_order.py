@@ -130,21 +130,22 @@ def _stays(pod: Pod, state: Leaving, now: datetime, call: datetime | None) -> bo
     ready = state.places.get(pod.uid, False)
     if call is not None:
         return now < call and not (ready and now >= state.told_at + _SWARM)
-    return not ready and (pod.uid in state.places or now < state.told_at + _decided_within(state))
+    return not ready and (pod.uid in state.places or now < _decided_by(pod, state))
 
 
-def _decided_within(state: Leaving) -> timedelta:
-    """Return how long pods wait for a decision on a new place, since it was told how long they have.
+def _decided_by(pod: Pod, state: Leaving) -> datetime:
+    """Return until when a pod without a place waits for a decision on one.
 
-    On a node that goes at will a pod may lose the place it was promised, to one the scheduler sent there.
-    It stays until another place was found: somebody runs because of it, and nothing ends but a saving.
+    A pod may lose the place it was promised: to one the scheduler sent there, or as the new node never comes.
+    From a node that goes at will it does not leave until another place was found: somebody runs because of
+    it, and nothing ends but a saving.
     """
-    return _READY_WITHIN if state.at_will else _DECIDED_WITHIN
+    return state.unplaced_since(pod.uid) + (_READY_WITHIN if state.at_will else _DECIDED_WITHIN)
 
 
 def _look_at(stay: Sequence[Pod], state: Leaving, now: datetime, call: datetime | None) -> datetime:
-    if call is None and any(p.uid not in state.places for p in stay):
-        return state.told_at + _decided_within(state)
+    if call is None and (unplaced := [p for p in stay if p.uid not in state.places]):
+        return min(_decided_by(pod, state) for pod in unplaced)
     again = now + _LOOK_AGAIN
     if any(state.places.get(p.uid, False) for p in stay):
         again = min(again, state.told_at + _SWARM)

@@ -59,6 +59,8 @@ class Leaving:
     # Its pods that have a place on another node, by uid: whether that is ready. Where the node goes in any
     # case, that stays so until they get another one.
     places: dict[str, bool] = field(default_factory=dict)
+    # Its pods that had a place and lost it, by uid: when that was last heard.
+    lost_places: dict[str, datetime] = field(default_factory=dict)
     # The persistent volumes of its pods, by uid of the pod, those of pods that are gone too; whether those
     # that nobody uses any more are detached.
     volumes: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -156,19 +158,25 @@ class Leaving:
         self.hurried[uid] = None
         return news
 
-    def note(self, changed: NodeChanged) -> None:
+    def unplaced_since(self, uid: str) -> datetime:
+        """Return since when a pod without a place waits for one: since it was told to go, or lost another."""
+        return max(self.told_at, self.lost_places.get(uid, self.told_at))
+
+    def note(self, changed: NodeChanged, now: datetime) -> None:
         """Take in where its pods go, and what volumes they have."""
         self.decisions |= dict.fromkeys(changed.decisions)
-        self.note_places(changed.places)
+        self.note_places(changed.places, now)
         self.volumes = {**self.volumes, **changed.volumes}
 
-    def note_places(self, places: Mapping[str, bool]) -> None:
+    def note_places(self, places: Mapping[str, bool], now: datetime) -> None:
         """Take in which of the pods have a place on another node, and whether it is ready.
 
         From a node that goes at will no pod leaves whose place was taken by others meanwhile.
         """
         ready = {} if self.at_will else {uid: True for uid, was in self.places.items() if was}
-        self.places = {**ready, **places}
+        kept = {**ready, **places}
+        self.lost_places |= {uid: now for uid in self.places if uid not in kept}
+        self.places = kept
 
 
 def why_it_stays(cause: Cause, withdrawn: str = "") -> str:

@@ -174,7 +174,7 @@ EVENTS: dict[str, Callable[[Drain], object]] = {
     "much time passes": lambda d: d.pass_time(660),
     "a pod comes": lambda d: d.keep_pods(*d.pods, bound_pod(f"late{d.now}", "node-c1")),
     "a pod leaves": lambda d: d.keep_pods(*d.pods[1:]),
-    "places are ready": lambda d: d.leaving.note_places({pod.uid: True for pod in d.pods}),
+    "places are ready": lambda d: d.leaving.note_places({pod.uid: True for pod in d.pods}, d.now),
     "the cordon is taken off": lambda d: d.of_node(taints=()),
     "the claim is deleted": lambda d: d.of_claim(deleting_since=d.now),
     "the node is deleted": lambda d: d.of_node(deleting_since=d.now),

@@ -27,7 +27,7 @@ def consolidated(bought: int = 0, cause: Cause = Cause.UNDERUTILIZED) -> Leaving
     state = leaving(cause, cordoned_at=START)
     order = DisruptNodes(nodes=(NODE,), cause=cause, replaced_first=True, decided_at=START, bought=bought)
     state.heed_order(order, "default")
-    state.note_places({"p1": True, "p2": True})
+    state.note_places({"p1": True, "p2": True}, START)
     return state
 
 
@@ -60,7 +60,7 @@ def test_the_node_stays_with_the_pods_that_are_left_where_its_move_is_withdrawn_
 
 def test_a_pod_that_lost_its_place_waits_for_another_and_then_the_node_stays() -> None:
     state = consolidated()
-    state.note_places({"p1": True})
+    state.note_places({"p1": True}, START)
 
     assert step(state, P1, P2) == at(30)
     assert isinstance(step(state, P1, P2, now=at(30)), Abandon)

@@ -78,6 +78,18 @@ def test_after_ten_minutes_it_leaves_all_the_same_so_that_no_drain_lasts_for_eve
     assert move_out((API,), state, at(600)) == MoveOut(evict=(API,), delete=())
 
 
+@pytest.mark.parametrize(("cause", "seconds"), [(Cause.DRIFTED, 600), (Cause.REBALANCE_RECOMMENDED, 10)])
+def test_a_pod_whose_new_node_never_came_waits_as_long_for_another_place(cause: Cause, seconds: int) -> None:
+    state = leaving(cause)
+    state.note_places({WEB.uid: False}, at(5))
+    assert move_out((WEB,), state, at(900)) == at(910)
+
+    state.note_places({}, at(903))
+
+    assert move_out((WEB,), state, at(903)) == at(903 + seconds)
+    assert move_out((WEB,), state, at(903 + seconds)) == MoveOut(evict=(WEB,), delete=())
+
+
 def test_pods_of_an_expired_node_do_not_wait_for_a_place_that_nobody_finds() -> None:
     state = leaving(Cause.EXPIRED)
 

@@ -33,22 +33,22 @@ def test_places_are_waited_for_as_long_as_it_takes_to_decide_and_to_get_them(
     places: dict[str, bool], until: datetime | None
 ) -> None:
     state = leaving()
-    state.note_places(places)
+    state.note_places(places, START)
 
     assert places_awaited((P1, P2), state, at(5)) == until
 
 
 def test_pods_that_stay_until_the_end_need_no_place() -> None:
     state = leaving()
-    state.note_places({"p1": True})
+    state.note_places({"p1": True}, START)
 
     assert places_awaited((P1, KEPT), state, START) is None
 
 
 def test_a_place_that_others_took_counts_no_more_for_a_node_that_goes_at_will() -> None:
     state = leaving()
-    state.note_places({"p1": True, "p2": True})
-    state.note_places({"p2": True})
+    state.note_places({"p1": True, "p2": True}, START)
+    state.note_places({"p2": True}, START)
 
     assert places_awaited((P1, P2), state, at(5)) == at(30)
 
@@ -56,8 +56,8 @@ def test_a_place_that_others_took_counts_no_more_for_a_node_that_goes_at_will() 
 def test_a_place_that_was_ready_counts_until_there_is_another_where_the_node_goes_in_any_case() -> None:
     state = leaving(Cause.SPOT_INTERRUPTED)
     state.replaced_first = False
-    state.note_places({"p1": True, "p2": True})
-    state.note_places({"p2": False})
+    state.note_places({"p1": True, "p2": True}, START)
+    state.note_places({"p2": False}, START)
 
     assert state.places == {"p1": True, "p2": False}
 
