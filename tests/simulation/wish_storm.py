@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import count
 from typing import ClassVar, Final
 
-from tests.simulation.storm import Storm
+from tests.simulation.storm import CALM_MINUTES, Storm
 from tests.simulation.workloads import PLAIN, kind_of
 from treenail.adapters.api.workloads import Deployment, Job, StatefulSet
 from treenail.adapters.fake.cluster import ClusterFaults, ClusterSettings
@@ -16,6 +19,7 @@ from treenail.adapters.fake.ec2 import EC2Faults, Spell
 from treenail.domain.telemetry import metrics
 
 _MINUTES: Final = 10
+_HOUR: Final = timedelta(hours=1)
 _SPELLS: Final = (Spell.THROTTLED, Spell.AWAY, Spell.SLOW, Spell.ANSWERS_LOST)
 # Its pods run until the storm is over, and any number of them may fail.
 _BATCH: Final = {
@@ -49,9 +53,12 @@ class WishStorm(Storm):
 
     limits: ClassVar[tuple[int, ...]] = (32, 1000, 1000)
     for_wishes: bool = True
-    # In $: for all nodes when the storm is over, and for those that no pod came to which they were for.
+    # Dollars of the first 35 minutes: of all nodes, and of those that no pod came to which they were for.
     cost: float = 0.0
     unused: float = 0.0
+    # Hours in that time: that pods ran, all together, and of CPUs of nodes, whatever they cost.
+    pod_hours: float = 0.0
+    cpu_hours: float = 0.0
 
     def _cluster_settings(self) -> ClusterSettings:
         settings = Storm._cluster_settings(self)
@@ -66,20 +73,42 @@ class WishStorm(Storm):
     def _set_up(self) -> None:
         Storm._set_up(self)
         self.rehearsal.apply(json.dumps(_BATCH))
+        # The same time whether pods for wishes or for pods alone take longer to be made.
+        self.rehearsal.world.call_at(60.0 * (_MINUTES + CALM_MINUTES), self._measure)
 
     def _clear(self) -> None:
         Storm._clear(self)
         self.rehearsal.delete("Job", "batch")
 
+    def _measure(self) -> None:
+        rehearsal, now, at = self.rehearsal, self.rehearsal.seconds, self.rehearsal.world.now()
+        self.cost, self.unused = rehearsal.cost(), rehearsal.telemetry.counted(metrics.UNUSED_DOLLARS.name)
+        pods = rehearsal.pod_history.records.values()
+        ran = ((pod.gone_at or now) - (pod.started_at or pod.gone_at or now) for pod in pods)
+        self.pod_hours = sum(ran) / 3600
+        self.cpu_hours = sum(
+            one.instance.capacity.get("cpu", 0)
+            / 1000
+            * (((one.terminated_at or at) - one.launched_at) / _HOUR)
+            for one in rehearsal.ec2.all_instances()
+        )
+
     def _blow(self) -> None:
-        end = 60.0 * _MINUTES
-        while self.rehearsal.seconds < end:
-            pause = self.dice.choice((0.5, 2, 5, 20, 60)) * self.dice.uniform(0.5, 1)
+        at = 0.0
+        for number in count():
+            # Each wish has dice of its own, and its time: a storm for pods alone has the same ones, though it
+            # has other nodes to delete and other messages to crash at.
+            self.dice = random.Random(f"{self.seed}/{number}")
+            at += self.dice.choice((0.5, 2, 5, 20, 60)) * self.dice.uniform(0.5, 1)
             if self.dice.random() < 0.05:
-                self._crash_at_some_message(pause)
-            else:
-                self.rehearsal.run(pause)
+                self._crash_at_some_message(self._left(at))
+            self.rehearsal.run(self._left(at))
             self._wish()
+            if at >= 60.0 * _MINUTES:
+                return
+
+    def _left(self, until: float) -> float:
+        return max(until - self.rehearsal.seconds, 0.0)
 
     def _wish(self) -> None:
         events: list[Callable[[], object]] = [
@@ -152,7 +181,5 @@ class WishStorm(Storm):
         while not self._all_are_made() and self.rehearsal.seconds < end:
             self.rehearsal.run(10)
         Storm._calm(self)
-        telemetry = self.rehearsal.telemetry
-        self.cost, self.unused = self.rehearsal.cost(), telemetry.counted(metrics.UNUSED_DOLLARS.name)
         waiting = [promise.heir for promise in self.rehearsal.system.model.promises.all() if promise.expected]
         assert not waiting, "places are kept for pods that are never to come"
