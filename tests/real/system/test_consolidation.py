@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.real.parts.kubectl import Kubectl
-from tests.real.system.consolidating import Consolidating, consolidating, events
+from tests.real.system.consolidating import AFTER_A_KILL, Consolidating, consolidating, events
 from tests.real.system.consolidation_moments import MERGED, REPLACED, move_moment
 from tests.real.system.controller import eventually
 from tests.real.system.killable import CONNECTIONS_ARE_CUT, Grounds
@@ -66,5 +66,5 @@ def test_a_controller_killed_during_a_move_finishes_it_or_takes_it_back(
     note("killed", f"{way.name}: {moment.name}: {there.scene.cluster.summary()}")
     there.scene.controller.start()
 
-    note("seconds", f"{there.expect(way.left, way.remains):.1f}")
+    note("seconds", f"{there.expect(way.left, way.remains, within=AFTER_A_KILL):.1f}")
     there.witness.check()
