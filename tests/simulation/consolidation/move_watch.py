@@ -222,10 +222,13 @@ class MoveWatch:
     # --- budgets
 
     def _disrupted(self, node: Node) -> None:
-        """No more nodes of a pool are being disrupted than its budgets allow for any reason."""
+        """No node is given up at will where more are being disrupted then than budgets allow for any reason.
+
+        One that EC2 takes asks no budget.
+        """
         pool = node.labels.get(labels.NODEPOOL, "")
         there = self._rehearsal.system.model.objects.pools.get(pool)
-        if there is None:
+        if there is None or self._claim_of.get(node.name, node.name) not in self._given_up():
             return
         claims = {c.node_name: c for c in self._rehearsal.claims() if c.pool == pool}
         counted = [

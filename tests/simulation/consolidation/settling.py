@@ -16,6 +16,7 @@ from tests.simulation.invariants import Invariants
 from treenail.adapters.fake.cluster import ClusterFaults
 from treenail.adapters.fake.ec2 import EC2Faults
 from treenail.domain.model import labels
+from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.taints import DISRUPTED
 
 TROUBLE_MINUTES: Final = 20
@@ -190,11 +191,21 @@ class Settling:
         return sum(bool(plan["nodeClaims"]) and "-" not in str(plan["decision"]) for plan in plans)
 
     def _quiet(self) -> bool:
-        """Return whether nothing is under way: what is paid twice for a while counts for nothing."""
-        rehearsal = self.rehearsed.rehearsal
-        used = all(claim.initialized and not claim.leaving for claim in rehearsal.claims())
-        marked = any(DISRUPTED in node.taints for node in rehearsal.nodes())
+        """Return whether nothing is under way: what is paid twice for a while counts for nothing.
+
+        A node that a budget holds for good is as it stays: one pod of two was scaled away while it left.
+        """
+        rehearsal, held = self.rehearsed.rehearsal, self._held_by_budgets()
+        used = all(c.initialized and (not c.leaving or c.node_name in held) for c in rehearsal.claims())
+        marked = any(DISRUPTED in node.taints and node.name not in held for node in rehearsal.nodes())
         return used and not marked and len(rehearsal.ec2.live()) == len(rehearsal.nodes())
+
+    def _held_by_budgets(self) -> dict[str, None]:
+        """Return the nodes with a pod that its budget lets nobody evict, by name."""
+        rehearsal = self.rehearsed.rehearsal
+        none = [b for b in rehearsal.cluster.objects(PodDisruptionBudget) if b.disruptions_allowed == 0]
+        held = (pod.node_name for pod in rehearsal.pods() if any(budget.selects(pod) for budget in none))
+        return dict.fromkeys(held)
 
     def _stays_at_rest(self) -> None:
         rehearsal, watch = self.rehearsed.rehearsal, self.rehearsed.watch
