@@ -16,7 +16,6 @@ from tests.simulation.consolidation.whole_cost import whole_cost
 
 _FAMILIES: Final = ("c5", "m5", "c6i", "m6i")
 _APPS: Final = 8
-_REPLICAS: Final = 12
 _CPU: Final = ("250m", "500m", "900m", "1500m")
 _CRON_JOBS: Final = 3
 # A price moves by up to this share of what it is by itself.
@@ -42,10 +41,14 @@ class Unrested:
 
 @dataclass(slots=True)
 class Unrest:
-    """A seeded history. The first hour is not counted: all is bought in it."""
+    """A seeded history of Deployments of `replicas` pods.
+
+    The first hour is not counted: all is bought in it.
+    """
 
     seed: int
     hours: int
+    replicas: int = 12
     dice: random.Random = field(init=False)
     rehearsed: Rehearsed = field(init=False)
 
@@ -89,7 +92,7 @@ class Unrest:
         yield pool(capacity_types=ways, families=_FAMILIES, after="0s", budgets=[{"nodes": "10%"}])
         for number in range(_APPS):
             cpu = _CPU[number % len(_CPU)]
-            yield deployment(f"app-{number}", _REPLICAS, cpu=cpu, grace_seconds=30)
+            yield deployment(f"app-{number}", self.replicas, cpu=cpu, grace_seconds=30)
         for number in range(_CRON_JOBS):
             yield deployment(f"job-{number}", 0, cpu="200m", grace_seconds=5)
 
@@ -100,7 +103,7 @@ class Unrest:
             self._move_prices()
         if minute % 5 == 0:
             name = f"app-{self.dice.randrange(_APPS)}"
-            rehearsal.scale(name, _REPLICAS * self.dice.choice((4, 5, 6)) // 4)
+            rehearsal.scale(name, self.replicas * self.dice.choice((4, 5, 6)) // 4)
         rehearsal.run(20)
         for number in range(_CRON_JOBS):
             rehearsal.scale(f"job-{number}", 1)
