@@ -159,22 +159,28 @@ class ResourceClaimSpecModel(Model):
 
     devices: dict[str, Any] = field(default_factory=dict)
 
-    def wishes(self, at: str) -> DeviceWishes:
-        """Return what is asked for; FieldError says what is wrong with it under the path `at`."""
-        model, unknown = read_part(DeviceWishesModel, self.devices, f"{at}.devices")
-        return model.value(f"{at}.devices", unknown)
+
+def wishes_of(spec: Mapping[str, Any], at: str, beside: str = "") -> DeviceWishes:
+    """Return what the spec of a claim asks for; FieldError says what is wrong with it under the path `at`.
+
+    `beside` is the name of a field around it that is not known.
+    """
+    claim, unknown = read_part(ResourceClaimSpecModel, spec, at)
+    model, within = read_part(DeviceWishesModel, claim.devices, f"{at}.devices")
+    return model.value(f"{at}.devices", beside or unknown or within)
 
 
 class TemplateSpecModel(Model, kw_only=True):
-    """The spec of a template: that of the claims made from it."""
+    """The spec of a template: that of the claims made from it, and their labels."""
 
-    spec: ResourceClaimSpecModel
+    metadata: dict[str, Any] = field(default_factory=dict)
+    spec: dict[str, Any]
 
 
 class ResourceClaimTemplateModel(CoreObject, kw_only=True):
     """resource.k8s.io/v1 ResourceClaimTemplate."""
 
-    spec: TemplateSpecModel
+    spec: dict[str, Any]
 
 
 class DeviceClassSpecModel(Model):
@@ -320,6 +326,7 @@ class ResourceSliceSpecModel(Model, kw_only=True):
 # What is read as a part of others.
 for _model in (
     *(ExactRequestModel, DeviceRequestModel, DeviceWishesModel),
+    *(ResourceClaimSpecModel, TemplateSpecModel),
     *(DeviceModel, ResourceSliceSpecModel, DeviceClassSpecModel),
 ):
     prepare(_model)
@@ -347,7 +354,8 @@ def resource_claim_template(model: ResourceClaimTemplateModel, _reading: Reading
     """Return the template; FieldError says what is wrong with it."""
     meta = model.metadata
     meta.validate()
-    wishes = model.spec.spec.wishes("spec.spec")
+    template, unknown = read_part(TemplateSpecModel, model.spec, "spec")
+    wishes = wishes_of(template.spec, "spec.spec", unknown)
     found = ResourceClaimTemplate(**meta.identity, namespace=meta.namespace or "default", wishes=wishes)
     return Translation(objects=(found,))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import field
 
-from treenail.adapters.api.core.devices import ResourceClaimSpecModel
+from treenail.adapters.api.core.devices import wishes_of
 from treenail.adapters.api.metadata import CoreObject
 from treenail.adapters.api.model import Model, NotEmpty
 from treenail.adapters.api.reading import Reading, Translation
@@ -56,7 +58,7 @@ class ResourceClaimStatusModel(Model):
 class ResourceClaimModel(CoreObject):
     """resource.k8s.io/v1 ResourceClaim."""
 
-    spec: ResourceClaimSpecModel = field(default_factory=ResourceClaimSpecModel)
+    spec: dict[str, Any] = field(default_factory=dict)
     status: ResourceClaimStatusModel = field(default_factory=ResourceClaimStatusModel)
 
 
@@ -73,7 +75,7 @@ def resource_claim(model: ResourceClaimModel, _reading: Reading) -> Translation:
         allocated=allocation is not None,
         nodes=nodes.value("status.allocation.nodeSelector") if nodes is not None else (),
         devices=allocation.devices.taken if allocation is not None else (),
-        wishes=model.spec.wishes("spec"),
+        wishes=wishes_of(model.spec, "spec"),
         users=tuple(one.uid for one in model.status.reserved_for),
         deleting=meta.deletion_timestamp is not None,
     )

@@ -54,7 +54,7 @@ _PARTS: Final[Mapping[type[Model], Mapping[str, type[Model] | None]]] = {
     DeviceModel: {"consumesCounters": _NamesModel, "taints": _EffectModel, "nodeSelector": _NamesModel},
     ResourceClaimModel: {"spec": ResourceClaimSpecModel},
     ResourceClaimTemplateModel: {"spec": TemplateSpecModel},
-    TemplateSpecModel: {"spec": ResourceClaimSpecModel},
+    TemplateSpecModel: {"metadata": None, "spec": ResourceClaimSpecModel},
     ResourceClaimSpecModel: {"devices": DeviceWishesModel},
     DeviceWishesModel: {"config": None, "constraints": _NamesModel, "requests": DeviceRequestModel},
     DeviceRequestModel: {"exactly": ExactRequestModel, "firstAvailable": ExactRequestModel},
@@ -64,7 +64,7 @@ _PARTS: Final[Mapping[type[Model], Mapping[str, type[Model] | None]]] = {
     DeviceTaintModel: {"key": None, "value": None, "timeAdded": None},
 }
 
-for _model in (_NamesModel, _EffectModel, ResourceClaimSpecModel, TemplateSpecModel):
+for _model in (_NamesModel, _EffectModel):
     prepare(_model)
 
 

@@ -58,6 +58,7 @@ WISHES: Final = [
     wishes({**NAMED, "exactly": exactly()}, constraints=[{"matchAttribute": PLANTED}]),
     wishes({**NAMED, "exactly": exactly()}, future=[SECRET]),
     {},
+    {**wishes({**NAMED, "exactly": exactly()}), "future": SECRET},
 ]
 SLICES: Final = [
     slice_of(DEVICE),
@@ -89,6 +90,8 @@ RULES: Final = [
 ALL: Final[list[tuple[str, str, Any]]] = [
     *((V1, "ResourceClaim", one) for one in WISHES),
     *((V1, "ResourceClaimTemplate", {"spec": one}) for one in WISHES),
+    (V1, "ResourceClaimTemplate", {"spec": WISHES[0], "metadata": {"labels": {"a": PLANTED}}}),
+    (V1, "ResourceClaimTemplate", {"spec": WISHES[0], "future": SECRET}),
     *((V1, "ResourceSlice", one) for one in SLICES),
     *((V1, "DeviceClass", one) for one in CLASSES),
     *((version, "DeviceTaintRule", one) for version in TAINT_RULE_VERSIONS for one in RULES),

@@ -132,6 +132,9 @@ def test_constraints_are_kept_as_something_that_is_not_counted() -> None:
     [
         ("ResourceClaim", wishes({**exactly(), "anyOf": []}), "resource_claims"),
         ("ResourceClaim", wishes(exactly(), spread={}), "resource_claims"),
+        ("ResourceClaim", {**wishes(exactly()), "near": {}}, "resource_claims"),
+        ("ResourceClaimTemplate", {"spec": {**wishes(exactly()), "near": {}}}, "resource_claim_templates"),
+        ("ResourceClaimTemplate", {"spec": wishes(exactly()), "near": {}}, "resource_claim_templates"),
         ("DeviceClass", {"selectors": SELECTORS, "nodes": {}}, "device_classes"),
         ("ResourceSlice", slice_of({"name": "gpu-0"}, lentTo="x"), "resource_slices"),
     ],
@@ -140,6 +143,13 @@ def test_a_field_that_is_not_known_is_never_passed_over(kind: str, spec: Any, of
     (found,) = getattr(read(kind, spec), of)
 
     assert "which is not understood" in repr(found)
+
+
+def test_the_metadata_of_claims_to_be_made_from_a_template_changes_nothing() -> None:
+    spec = {"metadata": {"labels": {"a": "b"}}, "spec": wishes(exactly())}
+    (found,) = read("ResourceClaimTemplate", spec).resource_claim_templates
+
+    assert found.wishes.special == ""
 
 
 def test_a_taint_counts_unless_it_says_that_it_has_no_effect() -> None:
@@ -196,6 +206,10 @@ def test_an_empty_selector_is_about_all_devices_and_none_about_none() -> None:
 
 GPU_0 = {"name": "gpu-0"}
 BAD: list[tuple[str, Any, str]] = [
+    ("ResourceClaimTemplate", None, "spec"),
+    ("ResourceClaimTemplate", {}, "spec.spec"),
+    ("ResourceClaimTemplate", {"spec": []}, "spec.spec"),
+    ("ResourceClaim", {"devices": []}, "spec.devices"),
     ("DeviceClass", None, "spec"),
     ("DeviceClass", {"selectors": [{}]}, "spec.selectors[0].cel"),
     ("DeviceClass", {"selectors": [{"cel": {"expression": ""}}]}, "spec.selectors[0].cel.expression"),
