@@ -33,7 +33,11 @@ _Key: TypeAlias = tuple[Kind, str]
 
 @dataclass(slots=True)
 class _Objects:
-    """The objects of one resource by uid, as of a revision. `withheld` are they where we may not see them."""
+    """The objects of one resource by uid, as of a revision. `withheld` are they where we may not see them.
+
+    `asked` and `missed` are counts of answers about any resource: of the last one about this, and of the first
+    that said that it is not served, 0 where it is.
+    """
 
     items: dict[str, Item] = field(default_factory=dict)
     revision: int = 0
@@ -43,6 +47,8 @@ class _Objects:
     read: bool = False
     served: bool = False
     withheld: bool = False
+    asked: int = 0
+    missed: int = 0
 
 
 @dataclass(slots=True)
@@ -68,6 +74,7 @@ class WatchStore:
         self._hidden: dict[str, Item] = {}
         self._started = False
         self._renewed = False
+        self._answers = 0
 
     # --- what the watches read
 
@@ -115,6 +122,8 @@ class WatchStore:
             known.read, known.served = True, True
             self._renewed |= known.withheld
             known.withheld = False
+            known.missed = 0
+            self._answered(resource)
             self.wake.notify_all()
             return put_back
 
@@ -151,19 +160,48 @@ class WatchStore:
             known.revision = max(known.revision, revision)
 
     def not_served(self, resource: Resource) -> None:
-        """Take in that the server knows no such resource (any more)."""
-        with self.wake:
-            # In one step: a resync in between would take the revision 0 of this list for that of the cluster.
-            self.listed(resource, (), 0)
-            self._resources[resource].served = False
+        """Take in that the server knows no such resource (any more).
 
-    def withheld(self, resource: Resource) -> None:
-        """Take in that we may not see a resource. What was read before stays."""
+        Its objects may be there in another version, which is looked for now and then: until one is read, or
+        none was found, they stay.
+        """
         with self.wake:
             known = self._resources[resource]
-            if not known.read:
+            known.missed = known.missed or self._answers + 1
+            self._answered(resource)
+
+    def withheld(self, resource: Resource) -> None:
+        """Take in that we may not see a resource. What was read before stays, while it is served."""
+        with self.wake:
+            known = self._resources[resource]
+            if not (known.served or known.withheld):
+                self._renewed |= known.read  # that it was not served was told
                 known.read = known.withheld = True
+                known.missed = 0
+                self._answered(resource)
                 self.wake.notify_all()
+
+    def _answered(self, resource: Resource) -> None:
+        """Take in that the server was asked for a resource, and drop versions of it that are not served."""
+        self._answers += 1
+        self._resources[resource].asked = self._answers
+        versions = [one for one in self._resources if str(one) == str(resource)]
+        for one in versions:
+            known = self._resources[one]
+            others = [self._resources[other] for other in versions if other is not one]
+            elsewhere = any(other.served and not other.missed for other in others)
+            nowhere = all(other.asked > known.missed for other in others)
+            if known.missed and (elsewhere or nowhere or not known.items):
+                self._drop(one)
+
+    def _drop(self, resource: Resource) -> None:
+        """Take in that none of a resource is there, as it is not served."""
+        known = self._resources[resource]
+        for uid in tuple(known.items):
+            self._lose(resource, uid)
+        self._resources[resource] = _Objects(read=True, asked=known.asked, missed=known.missed)
+        self._renewed |= known.withheld
+        self.wake.notify_all()
 
     def holds_any(self, resource: Resource) -> bool:
         """Return whether any object of a resource is known."""

@@ -3,14 +3,22 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from tests.adapters.kubernetes.objects import node, node_pool, pod, provisioner
+from tests.adapters.kubernetes.objects import meta, node, node_pool, pod, provisioner
 from tests.adapters.kubernetes.scripted import Tree
 from treenail.adapters.api.items import Item
 from treenail.adapters.api.reading import Reading
 from treenail.adapters.kubernetes.items import items_of
-from treenail.adapters.kubernetes.resources import NODE, NODE_POOL, POD, PROVISIONER, WATCHED, Resource
+from treenail.adapters.kubernetes.resources import (
+    DEVICE_TAINT_RULES,
+    NODE,
+    NODE_POOL,
+    POD,
+    PROVISIONER,
+    WATCHED,
+    Resource,
+)
 from treenail.adapters.kubernetes.watch_store import WatchStore
-from treenail.domain.cluster.cluster_facts import ObjectGone, ObjectSeen, key_of
+from treenail.domain.cluster.cluster_facts import Kind, ObjectGone, ObjectSeen, key_of
 
 ALL: Final = 100
 
@@ -214,3 +222,98 @@ def test_the_revision_of_a_full_list_is_what_every_resource_was_read_up_to() -> 
     store.gone(POD, "uid-a", 22)
 
     assert (first, store.resynced().revision) == (15, 22)
+
+
+OLD, NEWER, NEWEST = DEVICE_TAINT_RULES
+
+
+def a_rule(version: int) -> Tree:
+    spec = {"deviceSelector": {}, "taint": {"key": "k", "effect": "NoSchedule"}}
+    return {"metadata": meta("broken", version), "spec": spec}
+
+
+def with_a_rule_of(resource: Resource) -> WatchStore:
+    """A store with a rule in one version, the others of which are not served."""
+    store = WatchStore(DEVICE_TAINT_RULES)
+    for one in DEVICE_TAINT_RULES:
+        if one is not resource:
+            store.not_served(one)
+    store.listed(resource, [item(resource, a_rule(7))], 10)
+    assert [key_of(rule) for rule in store.resynced().objects] == [f"{resource.api_version}/broken"]
+    return store
+
+
+def test_what_is_not_served_in_one_version_any_more_stays_until_it_is_read_in_another() -> None:
+    store = with_a_rule_of(NEWER)
+
+    store.not_served(NEWER)
+    store.not_served(NEWER)
+    store.not_served(OLD)
+    assert told(store) == []
+    assert len(store.resynced().objects) == 1
+
+    store.listed(NEWEST, [item(NEWEST, a_rule(12))], 12)
+    assert told(store) == [
+        ("seen", f"{NEWEST.api_version}/broken", 12),
+        ("gone", f"{NEWER.api_version}/broken", 0),
+    ]
+    assert [key_of(rule) for rule in store.resynced().objects] == [f"{NEWEST.api_version}/broken"]
+
+
+def test_what_is_served_in_no_version_any_more_is_gone_when_each_was_asked_for() -> None:
+    store = with_a_rule_of(NEWER)
+
+    store.not_served(NEWER)
+    store.not_served(OLD)
+    store.not_served(NEWEST)
+
+    assert told(store) == [("gone", f"{NEWER.api_version}/broken", 0)]
+    assert store.resynced().objects == ()
+
+
+def test_what_is_served_in_two_versions_and_then_in_one_has_the_rules_of_that_one() -> None:
+    store = with_a_rule_of(NEWER)
+    store.listed(NEWEST, [item(NEWEST, a_rule(7))], 10)
+    told(store)
+
+    store.not_served(NEWER)
+
+    assert told(store) == [("gone", f"{NEWER.api_version}/broken", 0)]
+
+
+def test_a_version_that_is_served_again_goes_on() -> None:
+    store = with_a_rule_of(NEWER)
+
+    store.not_served(NEWER)
+    store.listed(NEWER, [item(NEWER, a_rule(7))], 11)
+    store.not_served(OLD)
+    store.not_served(NEWEST)
+
+    assert told(store) == []
+
+
+def test_what_is_served_later_and_may_not_be_seen_then_is_told_as_unreadable() -> None:
+    store = WatchStore((POD, NEWEST))
+    store.listed(POD, (), 5)
+    store.not_served(NEWEST)
+    assert store.resynced().unreadable == frozenset()
+
+    store.withheld(NEWEST)
+
+    assert store.renewed
+    assert store.resynced().unreadable == {Kind.DEVICE_TAINT_RULE}
+    store.withheld(NEWEST)
+    assert not store.renewed
+    store.listed(NEWEST, (), 6)
+    assert store.renewed
+    assert store.resynced().unreadable == frozenset()
+
+
+def test_in_a_version_that_may_not_be_seen_there_may_be_what_is_not_served_in_another_any_more() -> None:
+    store = with_a_rule_of(NEWER)
+
+    store.not_served(NEWER)
+    store.not_served(OLD)
+    store.withheld(NEWEST)
+
+    assert store.resynced().unreadable == {Kind.DEVICE_TAINT_RULE}
