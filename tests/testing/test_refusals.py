@@ -84,7 +84,7 @@ CASES: Final[dict[str, Case]] = {
     "a kind to scale": (lambda r: r.scale("web", 1, kind="StatefulSets"), "did you mean StatefulSet?"),
     "a workload": (lambda r: r.scale(*in_use(r, "webb", 1)), "default/webb is not there; did you mean web?"),
     "another workload": (lambda r: r.scale(*in_use(r, "api", 1)), "default/api is not there: there are web"),
-    "a family without its dot": (lambda r: r.run_out("c5*", "*"), "type c5*; a family is written c5.*"),
+    "a family without its dot": (lambda r: r.run_out("c5*", "*"), "type c5*; did you mean c5.*?"),
     "no observer": (lambda _: Conditions(observer=3), "observer: 3 is no Ref"),  # type: ignore[arg-type]
     "no actor": (
         lambda _: Rehearsal(conditions=Conditions(actor=lambda _: None)),  # type: ignore[arg-type, return-value]
@@ -171,6 +171,20 @@ CASES: Final[dict[str, Case]] = {
     "no probability": (lambda _: EC2Faults(slow=float("nan")), "slow: nan is no number"),
     "no alias": (lambda r: r.publish_image(None), "there are no images None: there are "),  # type: ignore[arg-type]
     "no type": (lambda r: r.run_out(None, "*"), "there is no instance type None"),  # type: ignore[arg-type]
+    "a zone without subnets": (
+        lambda r: r.lose_zone("us-east-1d"),
+        "there are no subnets in the zone us-east-1d, but in us-east-1a, us-east-1b, us-east-1c",
+    ),
+    "a type in a zone without subnets": (
+        lambda r: r.run_out("m5.large", "us-east-1f"),
+        "there are no subnets in the zone us-east-1f",
+    ),
+    "a price in a zone without subnets": (
+        lambda r: r.ec2.outside.set_spot_price("m5.large", "us-east-1d", 0.1),
+        "there are no subnets in the zone us-east-1d",
+    ),
+    "a family for a type": (lambda r: r.restock("m5"), "no instance type m5; did you mean m5.*?"),
+    "a pattern that is none": (lambda r: r.run_out("*.large", "*"), "*.large; a family is written c5.*"),
     "no zone": (lambda r: r.restock("*", 5), "there is no zone 5"),  # type: ignore[arg-type]
     "a flag for seconds": (
         lambda _: Conditions(untainted_after=True),

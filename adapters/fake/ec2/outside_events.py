@@ -57,29 +57,40 @@ class OutsideEvents:
         self._region.pools.restock(Pool(capacity_type or ANY, instance_type, zone))
 
     def check_pools(self, instance_type: str, zone: str, capacity_type: str | None = None) -> None:
-        """Check that pools of this type ("*", "c5.*"), zone ("*") and capacity type (None is any) are sold.
+        """Check that pools of this type ("*", "c5.*"), zone ("*") and capacity type (None is any) are used.
 
         Raises:
-            ValueError: there is no such type, family, zone or capacity type; the nearest is named.
+            ValueError: there is no such type, family, zone or capacity type, or nothing can be bought in the
+                zone; the nearest is named.
         """
-        shop = self._region.shop
         self._check_type(str(instance_type))
-        if zone not in (ANY, *shop.zones):
-            there = f": there are {', '.join(shop.zones)}"
-            raise ValueError(f"there is no zone {zone}{meant(str(zone), shop.zones) or there}")
+        self._check_zone(str(zone))
         if capacity_type not in (None, ANY, *_CAPACITY_TYPES):
             known = ", ".join(_CAPACITY_TYPES)
             raise ValueError(f"there is no capacity type {capacity_type}: there are {known}")
 
+    def _check_zone(self, name: str) -> None:
+        """Check that a zone has subnets or instances: in others nothing happens, whatever EC2 has there."""
+        living = {one.instance.zone for one in self._region.machines.all() if one.instance.live}
+        used = sorted({subnet.zone for subnet in self._region.vpc.subnets} | living)
+        if name in (ANY, *used):
+            return
+        there = ", ".join(used)
+        if name in self._region.shop.zones:
+            raise ValueError(f"there are no subnets in the zone {name}, but in {there}")
+        raise ValueError(f"there is no zone {name}{meant(name, used) or f': there are {there}'}")
+
     def _check_type(self, name: str) -> None:
         shop = self._region.shop
+        families = {one.partition(".")[0] for one in shop.names()}
         if name.endswith(OF_FAMILY):
-            families = {one.partition(".")[0] for one in shop.names()}
             family = name.removesuffix(OF_FAMILY)
             if family not in families:
                 raise ValueError(f"there is no family of instance types {family}{meant(family, families)}")
         elif name != ANY and not shop.knows(name):
-            hint = meant(name, shop.names()) or ("; a family is written c5.*" if ANY in name else "")
+            family = next((one for one in sorted(families) if name in (one, f"{one}.", f"{one}*")), "")
+            hint = "; a family is written c5.*" if ANY in name else meant(name, shop.names())
+            hint = f"; did you mean {family}{OF_FAMILY}?" if family else hint
             raise ValueError(f"there is no instance type {name}{hint}")
 
     def zone_ids(self) -> tuple[str, ...]:
@@ -91,6 +102,7 @@ class OutsideEvents:
 
         Instances that run keep the price they were bought at.
         """
+        self._check_zone(zone)
         self._region.market.set_price(instance_type, zone, price)
 
     def interrupt(self, instance_id: str, notice_seconds: float = 120) -> None:
