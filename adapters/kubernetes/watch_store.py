@@ -35,8 +35,8 @@ _Key: TypeAlias = tuple[Kind, str]
 class _Objects:
     """The objects of one resource by uid, as of a revision. `withheld` are they where we may not see them.
 
-    `asked` and `missed` are counts of answers about any resource: of the last one about this, and of the first
-    that said that it is not served, 0 where it is.
+    `asked` and `missed` are counts of answers about any resource: of the last one about this, and of the
+    first that said that it is not served, 0 where it is.
     """
 
     items: dict[str, Item] = field(default_factory=dict)

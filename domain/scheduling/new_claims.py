@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -20,6 +22,8 @@ from treenail.domain.packing.pods.counted_devices import is_device_kind, without
 
 # What is written anew, and what no claim can ask for: a node has no name before it is there.
 _NOT_WRITTEN: Final = (labels.INSTANCE_TYPE, labels.HOSTNAME, labels.NODE_NAME)
+# The domains whose labels are Karpenter's to define.
+_OURS: Final = re.compile(r"^([^/]*[.])?karpenter[.](sh|k8s[.]aws)/")
 # Labels that a launch decides on, or that a node has by itself.
 _TOLD: Final = labels.WELL_KNOWN.union(_NOT_WRITTEN)
 
@@ -47,6 +51,7 @@ def claim_for(
     whose names are those it `replaces`, and how many pods are `expected` of which owner, by its uid.
     """
     left = ",".join(replaces)
+    planned = replace(planned, requirements=_writable(planned.requirements, pool))
     asked = planned.requirements.get(labels.INSTANCE_TYPE)
     least = asked.min_values if asked is not None else None
     asked_of_node = with_own_labels(planned.requirements, pool)
@@ -85,6 +90,20 @@ def claim_for(
         termination_grace_period=pool.termination_grace_period,
         expire_after=_expire_after(pool),
         created_at=now,
+    )
+
+
+def _writable(requirements: Requirements, pool: NodePool) -> Requirements:
+    """Return the `requirements` that the API server takes in a claim of a pool.
+
+    Pods may ask that a node lacks labels of Karpenter's own domains. New nodes do lack them, unless their
+    pool has them, and a NodeClaim may not say so.
+    """
+    open_to_claims = labels.LEFT_OPEN | {pool.generation.pool_label}
+    return requirements.without(
+        key
+        for key in requirements
+        if key not in open_to_claims and key not in pool.requirements and _OURS.search(key)
     )
 
 

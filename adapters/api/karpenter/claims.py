@@ -69,7 +69,7 @@ def claim(
     """Return the claim; FieldError says what is wrong with it."""
     meta.validate()
     lasting, startup = node_taints(spec.taints, spec.startup_taints, "spec")
-    read = of_claim(requirements, "spec.requirements")
+    read = of_claim(requirements, "spec.requirements", generation)
     return NodeClaim(
         **meta.identity,
         generation=generation,

@@ -11,7 +11,7 @@ from msgspec import Meta
 from treenail.adapters.api.diagnosis import under
 from treenail.adapters.api.errors import FieldError
 from treenail.adapters.api.interning import interned, interned_all
-from treenail.adapters.api.karpenter.restrictions import check_allowed, check_allowed_in_overlay
+from treenail.adapters.api.karpenter.restrictions import check_allowed, check_allowed_beside_pool
 from treenail.adapters.api.model import StrictModel
 from treenail.adapters.api.names import check_key, check_labels, check_value
 from treenail.adapters.api.selectors import check_bound
@@ -90,7 +90,7 @@ def of_overlay(models: Sequence[WrittenRequirement], at: str) -> Read:
     for n, model in enumerate(models):
         if Operator(model.operator) is Operator.NOT_IN and not model.values:
             raise FieldError(f"{at}[{n}].values", "NotIn needs at least one value")
-    return _checked(models, at, check_allowed_in_overlay)
+    return _checked(models, at, check_allowed_beside_pool)
 
 
 def _checked(models: Sequence[WrittenRequirement], at: str, check: Callable[[str, str], None]) -> Read:
@@ -105,17 +105,22 @@ def _checked(models: Sequence[WrittenRequirement], at: str, check: Callable[[str
     return Read(_conjunction(models), tuple(not_acted_on))
 
 
-def of_claim(models: Sequence[AnyRequirement], at: str) -> Requirements:
-    """Return the requirements of a claim at the path `at`.
+def of_claim(models: Sequence[AnyRequirement], at: str, generation: Generation) -> Requirements:
+    """Return the requirements of a claim of `generation` at the path `at`.
 
-    What pools may not ask for, claims may; and a bound that came from a pod may be below zero.
+    Unlike those of pools, they may name the pool, and a bound that came from a pod may be below zero. A
+    Machine may ask for any label.
 
     Raises:
-        FieldError: one is malformed.
+        FieldError: one breaks a rule of the API, or asks for a label that is restricted.
     """
     for n, model in enumerate(models):
         check_key(model.key, f"{at}[{n}].key")
         operator = Operator(model.operator)
+        if generation is Generation.V1:
+            check_allowed_beside_pool(model.key, f"{at}[{n}].key")
+            if operator is Operator.IN:
+                _check_listed(model, f"{at}[{n}]")
         if operator in _LISTING or operator in _WITHOUT_VALUES:
             _check_label_values(model.values, f"{at}[{n}]")
         else:
@@ -150,6 +155,8 @@ def _check_values(model: WrittenRequirement, at: str) -> None:
     operator = Operator(model.operator)
     if operator is Operator.IN:
         _check_listed(model, at)
+        if model.key == labels.CAPACITY_TYPE and CAPACITY_TYPES.isdisjoint(model.values):
+            raise FieldError(f"{at}.values", f"none of them is one of {', '.join(sorted(CAPACITY_TYPES))}")
     if operator in _LISTING or operator in _WITHOUT_VALUES:
         _check_label_values(model.values, at)
     else:
@@ -167,5 +174,3 @@ def _check_listed(model: WrittenRequirement, at: str) -> None:
     least = _least(model)
     if least is not None and least > len(model.values):
         raise FieldError(f"{at}.minValues", f"{least} is more than the {len(model.values)} value(s) listed")
-    if model.key == labels.CAPACITY_TYPE and CAPACITY_TYPES.isdisjoint(model.values):
-        raise FieldError(f"{at}.values", f"none of them is one of {', '.join(sorted(CAPACITY_TYPES))}")

@@ -48,8 +48,8 @@ def check_allowed(key: str, at: str, generation: Generation) -> None:
         raise FieldError(at, f"{quoted(key)} is restricted: labels of {domain} are not for users")
 
 
-def check_allowed_in_overlay(key: str, at: str) -> None:
-    """Raise FieldError if a node overlay may not use the label `key` at the path `at`."""
+def check_allowed_beside_pool(key: str, at: str) -> None:
+    """Raise FieldError if a node overlay or a NodeClaim may not use the label `key`; they may name a pool."""
     if labels.normalized(key) != labels.NODEPOOL:
         check_allowed(key, at, Generation.V1)
 

@@ -51,6 +51,29 @@ def test_a_claim_says_whether_it_leaves_less_choice_than_its_pool_asks_for(
     assert labels.MIN_VALUES_RELAXED not in made(planned_claim("p1")).annotations
 
 
+@pytest.mark.parametrize(
+    "key", ["karpenter.sh/provisioner-name", "karpenter.sh/initialized", "karpenter.k8s.aws/future"]
+)
+def test_a_claim_does_not_say_that_its_node_lacks_labels_that_are_restricted(key: str) -> None:
+    lacking = Requirements((Requirement(key), Requirement("team", frozenset("a"), complement=True)))
+    planned = planned_claim("p1")
+    wanted = planned.requirements.with_(lacking)
+
+    claim_made = made(replace(planned, requirements=wanted))
+
+    assert key not in claim_made.requirements
+    assert "team" in claim_made.requirements
+
+
+def test_a_claim_says_what_its_pool_asks_for_and_of_which_pool_it_is() -> None:
+    own = Requirements.from_labels({"karpenter.k8s.aws/instance-ami-id": "ami-1"})
+    pool = replace(node_pool(), requirements=own)
+    wanted = own.with_(Requirements.from_labels({labels.NODEPOOL: "default", labels.ZONE: "a"}))
+    claim_made = made(replace(planned_claim("p1"), requirements=wanted), pool=pool)
+
+    assert {"karpenter.k8s.aws/instance-ami-id", labels.NODEPOOL, labels.ZONE} <= set(claim_made.requirements)
+
+
 def test_a_claim_takes_over_what_its_pool_gives_every_node() -> None:
     pool = replace(
         node_pool(),

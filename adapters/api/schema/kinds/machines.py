@@ -11,13 +11,16 @@ from treenail.adapters.api.schema.rules import claims
 from treenail.adapters.api.schema.rules.kubelet import kubelet
 from treenail.adapters.api.schema.rules.references import provider_ref
 from treenail.domain.model import labels
+from treenail.domain.model.node_pools import Generation
 
 _V1ALPHA5: Final = Version(
     name="v1alpha5",
     model=MachineModel,
     status=MachineStatusModel,
     constraints=below(
-        "", claims.claim(), below("spec", kubelet("kubelet"), provider_ref("machineTemplateRef"))
+        "",
+        claims.claim(generation=Generation.V1ALPHA5),
+        below("spec", kubelet("kubelet"), provider_ref("machineTemplateRef")),
     ),
     columns=claims.columns(
         label("Provisioner", labels.PROVISIONER, wide=True),

@@ -8,15 +8,16 @@ from treenail.adapters.api.schema.definitions import AGE, Column, condition, lab
 from treenail.adapters.api.schema.rules import requirements, taints
 from treenail.adapters.api.schema.rules.forms import amounts
 from treenail.domain.model import labels
+from treenail.domain.model.node_pools import Generation
 
 
-def claim(*own: Rule) -> Constraints:
-    """Return the rules for a claim, and the kind's `own` rules for its spec."""
+def claim(*own: Rule, generation: Generation = Generation.V1) -> Constraints:
+    """Return the rules for a claim of `generation`, and the kind's `own` rules for its spec."""
     return below(
         "",
         {"spec": Constraint([*own, *taints.differ()])},
         taints.both("spec"),
-        requirements.of_claim("spec.requirements"),
+        requirements.of_claim("spec.requirements", generation),
         amounts("spec.resources.requests", most=MOST_OF_ONE),
         amounts("status.capacity", most=MOST_OF_ONE),
         amounts("status.allocatable", most=MOST_OF_ONE),

@@ -24,8 +24,8 @@ def allowed(generation: Generation) -> tuple[Rule, ...]:
     return tuple(Rule(expression, message) for expression, message in _of(generation, "self"))
 
 
-def allowed_in_overlay() -> tuple[Rule, ...]:
-    """Return the rules for a key that a node overlay uses, which is `self`."""
+def allowed_beside_pool() -> tuple[Rule, ...]:
+    """Return the rules for a key that a node overlay or a NodeClaim uses, which is `self`."""
     free = f"self == {cel.text(labels.NODEPOOL)}"
     return tuple(Rule(f"{free} || ({one.expression})", one.message) for one in allowed(Generation.V1))
 

@@ -13,7 +13,7 @@ from treenail.adapters.api.schema.rules.forms import (
     VALUE_OR_NUMBER,
     WHOLE_NUMBER,
 )
-from treenail.adapters.api.schema.rules.label_keys import allowed, allowed_in_overlay
+from treenail.adapters.api.schema.rules.label_keys import allowed, allowed_beside_pool
 from treenail.domain.model import labels
 from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.requirements import Operator
@@ -39,12 +39,16 @@ def of_pool(path: str, generation: Generation) -> Constraints:
 def of_overlay(path: str) -> Constraints:
     """Return the rules for the requirements at `path` of a node overlay, which may name pools as well."""
     rules = [_bound(negative=False), _unsigned(), _listed(), _excluded(), _capacity_type()]
-    return _of(path, rules) | {f"{path}[].key": Constraint(allowed_in_overlay(), KEYS.keywords)}
+    return _of(path, rules) | {f"{path}[].key": Constraint(allowed_beside_pool(), KEYS.keywords)}
 
 
-def of_claim(path: str) -> Constraints:
-    """Return the rules for the requirements at `path` of a claim, which may ask for any label."""
-    return _of(path, [_bound(negative=True), _unsigned()]) | {f"{path}[].key": KEYS}
+def of_claim(path: str, generation: Generation) -> Constraints:
+    """Return the rules for the requirements at `path` of a claim of `generation`: a Machine's are few."""
+    rules = [_bound(negative=True), _unsigned()]
+    if generation is Generation.V1ALPHA5:
+        return _of(path, rules) | {f"{path}[].key": KEYS}
+    key = Constraint(allowed_beside_pool(), KEYS.keywords)
+    return _of(path, [*rules, _listed(), _min_values()]) | {f"{path}[].key": key}
 
 
 def _of(path: str, rules: list[Rule]) -> dict[str, Constraint]:

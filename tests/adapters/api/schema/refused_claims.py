@@ -19,6 +19,39 @@ REFUSED_CLAIMS: Final[dict[str, Refused]] = {
         "should match",
         '"-a" is not a label key (such as team or example.com/team)',
     ),
+    "claim without a value": Refused(
+        claim(**asking("a", "In")), "spec.requirements[0].values", "In needs at least one value"
+    ),
+    "too few values of a claim": Refused(
+        claim(**asking("a", "In", "b", minValues=2)),
+        "spec.requirements[0].minValues",
+        "must not be more than the number of values listed",
+        "2 is more than the 1 value(s) listed",
+    ),
+    "host of a claim": Refused(
+        claim(**asking("kubernetes.io/hostname", "Exists")),
+        "spec.requirements[0].key",
+        "kubernetes.io/hostname, karpenter.sh/nodepool",
+        '"kubernetes.io/hostname" is restricted: it is given to every',
+    ),
+    "old pool of a claim": Refused(
+        claim(**asking("karpenter.sh/provisioner-name", "DoesNotExist")),
+        "spec.requirements[0].key",
+        "kubernetes.io/hostname, karpenter.sh/nodepool",
+        '"karpenter.sh/provisioner-name" is restricted: it is given to every',
+    ),
+    "key of Karpenter of a claim": Refused(
+        claim(**asking("karpenter.sh/initialized", "Exists")),
+        "spec.requirements[0].key",
+        "of karpenter.sh there is only karpenter.sh/capacity-type",
+        '"karpenter.sh/initialized" is restricted: labels of karpenter.sh are',
+    ),
+    "key of AWS of a claim": Refused(
+        claim(**asking("karpenter.k8s.aws/instance-familie", "Exists")),
+        "spec.requirements[0].key",
+        "of karpenter.k8s.aws there are only",
+        "did you mean karpenter.k8s.aws/instance-family?",
+    ),
     "taint twice on a claim": Refused(
         claim(taints=[TAINT], startupTaints=[TAINT]),
         "spec.startupTaints",
