@@ -1,7 +1,8 @@
 """CEL as selectors of devices use it: https://kubernetes.io/docs/reference/using-api/cel/.
 
-Evaluated are the standard operators, macros and functions, `lowerAscii`, `upperAscii`, quantities and
-semantic versions. A selector with anything else is not understood.
+Evaluated are the standard operators, macros and functions, `lowerAscii`, `upperAscii`, `split`, quantities
+and semantic versions. A selector with anything else is not understood. What is literally of two types, such
+as `1 == 1.0`, is compared here; the API server takes no such selector.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from math import isfinite
 from typing import Any, Final
 
 import celpy
@@ -263,38 +265,86 @@ def _in(item: Any, container: Any) -> Any:  # noqa: ANN401 - values of CEL, or e
         return celtypes.BoolType(item in container)
     if isinstance(container, celtypes.ListType):
         for other in container:
-            _same_sort(item, other)
+            _check_pair(item, other)
+        if all(isinstance(one, _NUMBERS) for one in (item, *container)):
+            pairs = (_paired(item, other) for other in container)
+            return celtypes.BoolType(any(one == other for one, other in pairs))
     return operator_in(item, container)
 
 
-def _same_sort(one: object, other: object) -> None:
-    """Refuse what is true or false beside what is not: to Python, and so to the library, true equals 1."""
+def _check_pair(one: object, other: object) -> None:
+    """Refuse what is true or false beside what is not: to Python, and so to the library, true equals 1.
+
+    And what is no finite number: to the library, 0.0 / 0.0 is infinite.
+    """
     if isinstance(one, celtypes.BoolType) is not isinstance(other, celtypes.BoolType):
         raise TypeError("what is compared is of two types")
+    if not all(isfinite(value) for value in (one, other) if isinstance(value, float)):
+        raise ValueError("it is no finite number")
+
+
+def _paired(one: Any, other: Any) -> tuple[Any, Any]:  # noqa: ANN401 - values of CEL, or errors
+    """Return two values to be compared: numbers of two types as what both are, as cel-go compares them."""
+    if not _of_two_types(one, other):
+        return one, other
+    plain = float if isinstance(one, float) or isinstance(other, float) else int
+    return plain(one), plain(other)
+
+
+def _of_two_types(one: object, other: object) -> bool:
+    """Return whether two values are numbers, but not of one type."""
+    return type(one) is not type(other) and isinstance(one, _NUMBERS) and isinstance(other, _NUMBERS)
 
 
 def _guarded(operator: str) -> Callable[[Any, Any], Any]:
     known: Callable[[Any, Any], Any] = base_functions[operator]
 
     def guarded(one: Any, other: Any) -> Any:  # noqa: ANN401 - values of CEL, or errors
-        _same_sort(one, other)
+        _check_pair(one, other)
+        if operator in _COMPARISONS:
+            one, other = _paired(one, other)
+        elif _of_two_types(one, other):
+            raise TypeError("numbers of two types are compared at most")
         return known(one, other)
 
     return guarded
 
 
-_OPERATORS: Final = ("_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "_+_", "_-_", "_*_", "_/_", "_%_")
+_ALL: Final = celtypes.IntType(-1)
+_NUMBERS: Final = (celtypes.IntType, celtypes.UintType, celtypes.DoubleType)
+_COMPARISONS: Final = ("_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_")
+_OPERATORS: Final = (*_COMPARISONS, "_+_", "_-_", "_*_", "_/_", "_%_")
 _FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     **{operator: _guarded(operator) for operator in _OPERATORS},
     "_in_": _in,
     "quantity": _quantity,
     "semver": _semver,
+    "split": lambda text, by, most=_ALL: _split(text, by, most),
     "compareTo": lambda one, other: celtypes.IntType(_compared(one, other)),
     "isGreaterThan": lambda one, other: celtypes.BoolType(_compared(one, other) > 0),
     "isLessThan": lambda one, other: celtypes.BoolType(_compared(one, other) < 0),
     "lowerAscii": lambda text: celtypes.StringType(_ascii(text).lower()),
     "upperAscii": lambda text: celtypes.StringType(_ascii(text).upper()),
 }
+
+
+def _split(text: object, by: object, most: object) -> celtypes.ListType:
+    """Return the parts of a text between `by`, or its characters; `most` so many, all where that is negative.
+
+    As Go's strings.SplitN. More parts than a map may have elements would take too long to go through.
+    """
+    if not (isinstance(text, str) and isinstance(by, str) and isinstance(most, celtypes.IntType)):
+        raise TypeError("split takes texts, and how many parts")
+    limit = len(text) + 1 if most < 0 else int(most)
+    if limit == 0:
+        parts: list[str] = []
+    elif by:
+        parts = text.split(by, limit - 1)
+    else:
+        parts = [*text[: limit - 1], *([rest] if (rest := text[limit - 1 :]) else [])]
+    if len(parts) > _MOST_ELEMENTS:
+        raise SelectorError(f"split makes more than {_MOST_ELEMENTS} parts")
+    return celtypes.ListType(map(celtypes.StringType, parts))
 
 
 def _ascii(text: object) -> str:
