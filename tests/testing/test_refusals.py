@@ -54,6 +54,10 @@ CASES: Final[dict[str, Case]] = {
     "a type to restock": (lambda r: r.ec2.outside.restock("m5.lrage"), "did you mean m5.large?"),
     "a type's memory": (lambda r: r.ec2.set_memory("m5.lrage", 2**30), "did you mean m5.large?"),
     "a zone id": (lambda r: r.shift_away("use1-az22", "1h"), "did you mean use1-az2?"),
+    "a shift from a zone without subnets": (
+        lambda r: r.shift_away("use1-az1", "1h"),
+        "there is no 'use1-az1'; did you mean use1-az",
+    ),
     "a shift that nothing heeds": (lambda r: r.shift_away("use1-az2", "1h"), "Conditions(zonal_shifts=True)"),
     "a value for a condition": (lambda r: r.run_until(r.running() == 3), "run_until: False is no function"),  # type: ignore[arg-type]
     "time back": (lambda r: r.run(-5), "-5 is negative"),

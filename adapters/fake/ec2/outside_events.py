@@ -70,15 +70,19 @@ class OutsideEvents:
             raise ValueError(f"there is no capacity type {capacity_type}: there are {known}")
 
     def _check_zone(self, name: str) -> None:
-        """Check that a zone has subnets or instances: in others nothing happens, whatever EC2 has there."""
-        living = {one.instance.zone for one in self._region.machines.all() if one.instance.live}
-        used = sorted({subnet.zone for subnet in self._region.vpc.subnets} | living)
+        """Check that a zone is one in which anything can happen, or is any."""
+        used = self._used_zones()
         if name in (ANY, *used):
             return
         there = ", ".join(used)
         if name in self._region.shop.zones:
             raise ValueError(f"there are no subnets in the zone {name}, but in {there}")
         raise ValueError(f"there is no zone {name}{meant(name, used) or f': there are {there}'}")
+
+    def _used_zones(self) -> tuple[str, ...]:
+        """Return the zones that have subnets or instances: nothing is bought in others."""
+        living = {one.instance.zone for one in self._region.machines.all() if one.instance.live}
+        return tuple(sorted({subnet.zone for subnet in self._region.vpc.subnets} | living))
 
     def _check_type(self, name: str) -> None:
         shop = self._region.shop
@@ -94,8 +98,8 @@ class OutsideEvents:
             raise ValueError(f"there is no instance type {name}{hint}")
 
     def zone_ids(self) -> tuple[str, ...]:
-        """Return the ids of the region's zones, sorted; none where its catalogue has none."""
-        return self._region.shop.zone_ids()
+        """Return the ids of the zones that are used, sorted; none where the catalogue has none."""
+        return self._region.shop.zone_ids(self._used_zones())
 
     def set_spot_price(self, instance_type: str, zone: str, price: float | None) -> None:
         """Let spot cost `price` from now on, in $/h; with None again what it would by itself.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -110,10 +110,10 @@ class Shop:
         """Return the names of all instance types, sorted. Resolves the catalogue: for errors."""
         return tuple(one.name for one in self._any_types())
 
-    def zone_ids(self) -> tuple[str, ...]:
-        """Return the ids of the zones in which anything is sold, sorted; none where they are not known."""
-        found = {offering.zone_id for one in self._any_types() for offering in one.offerings}
-        return tuple(sorted(found - {""}))
+    def zone_ids(self, zones: Collection[str]) -> tuple[str, ...]:
+        """Return the ids of those of `zones` in which anything is sold, sorted; none where none is known."""
+        offerings = (offering for one in self._any_types() for offering in one.offerings)
+        return tuple(sorted({one.zone_id for one in offerings if one.zone in zones} - {""}))
 
     def _any_types(self) -> tuple[InstanceType, ...]:
         nobody = NodeClass(ref=NodeClassRef("karpenter.k8s.aws", "EC2NodeClass", "any"))
