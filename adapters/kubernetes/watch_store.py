@@ -191,7 +191,9 @@ class WatchStore:
             others = [self._resources[other] for other in versions if other is not one]
             elsewhere = any(other.served and not other.missed for other in others)
             nowhere = all(other.asked > known.missed for other in others)
-            if known.missed and (elsewhere or nowhere or not known.items):
+            told = known.read and not (known.served or known.withheld)
+            # A list that is being read may say that it is served again.
+            if known.missed and not (told or known.listings) and (elsewhere or nowhere or not known.items):
                 self._drop(one)
 
     def _drop(self, resource: Resource) -> None:

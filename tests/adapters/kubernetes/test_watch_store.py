@@ -317,3 +317,18 @@ def test_in_a_version_that_may_not_be_seen_there_may_be_what_is_not_served_in_an
     store.withheld(NEWEST)
 
     assert store.resynced().unreadable == {Kind.DEVICE_TAINT_RULE}
+
+
+def test_a_list_that_is_being_read_is_taken_in_though_another_version_was_read_meanwhile() -> None:
+    store = with_a_rule_of(NEWER)
+    store.not_served(NEWER)
+    listing = store.begin(OLD)
+    again = store.begin(NEWER)
+
+    store.listed(NEWEST, (), 11)
+    for resource, reading in ((OLD, listing), (NEWER, again)):
+        reading.add(item(resource, a_rule(7)))
+        store.merge(resource, reading, 12)
+
+    rules = [key_of(rule) for rule in store.resynced().objects]
+    assert rules == [f"{OLD.api_version}/broken", f"{NEWER.api_version}/broken"]
