@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
@@ -16,7 +17,8 @@ from treenail.domain.model.resources import Resources
 from treenail.domain.model.taints import Effect, Taint
 
 names = st.from_regex(r"[a-z][a-z0-9-]{0,8}[a-z0-9]", fullmatch=True)
-keys = st.sampled_from(["team", "example.com/team", "karpenter.sh/x", labels.ZONE, labels.ARCH, "size"])
+RESTRICTED = "karpenter.sh/x"
+keys = st.sampled_from(["team", "example.com/team", RESTRICTED, labels.ZONE, labels.ARCH, "size"])
 values = st.from_regex(r"([a-zA-Z0-9]([a-z0-9_.-]{0,5}[a-z0-9])?)?", fullmatch=True)
 listed = st.from_regex(r"[a-z0-9]{1,4}", fullmatch=True)
 texts = st.text(st.characters(categories=["L", "N", "P", "Zs"]), max_size=12)
@@ -52,16 +54,23 @@ taints = st.lists(
 
 @st.composite
 def requirements(draw: st.DrawFn, *, old: bool) -> Requirements:
-    """Conjunctions as solving makes them: lists, exclusions and bounds met with each other."""
+    """Conjunctions as solving makes them: lists, exclusions and bounds met with each other.
+
+    But for Machines, without labels that are restricted, and with no more minValues than values.
+    """
     made = []
-    for key in draw(st.lists(keys, max_size=4)):
+    for key in draw(st.lists(keys if old else keys.filter(lambda key: key != RESTRICTED), max_size=4)):
         operator = draw(st.sampled_from(Operator))
         several = draw(st.sets(listed, min_size=1, max_size=3))
         if operator in (Operator.GT, Operator.LT, Operator.GTE, Operator.LTE):
             several = {str(draw(st.integers(-5, 2**40)))}
         least = None if old else draw(st.none() | st.integers(1, 50))
         made.append(Requirement.of(key, operator, several, min_values=least))
-    return Requirements(made)
+    met = Requirements(made).values()
+    return Requirements(
+        one if one.complement else replace(one, min_values=min(one.min_values or 0, len(one.values)) or None)
+        for one in met
+    )
 
 
 @st.composite
