@@ -31,6 +31,9 @@ _LOOK_AGAIN: Final = timedelta(seconds=10)
 _PLACED_WITHIN: Final = timedelta(seconds=30)
 # New nodes that are not ready by then are not waited for.
 _READY_WITHIN: Final = timedelta(minutes=10)
+# A pod that loses a place later than this after it was told to go does not wait for another: where no new
+# node ever joins it would stay for ever, and nodes be bought for it one after the other.
+_PLACED_ANEW_WITHIN: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +143,8 @@ def _decided_by(pod: Pod, state: Leaving) -> datetime:
     From a node that goes at will it does not leave until another place was found: somebody runs because of
     it, and nothing ends but a saving.
     """
-    return state.unplaced_since(pod.uid) + (_READY_WITHIN if state.at_will else _DECIDED_WITHIN)
+    within = _READY_WITHIN if state.at_will else _DECIDED_WITHIN
+    return min(state.unplaced_since(pod.uid) + within, state.told_at + _PLACED_ANEW_WITHIN)
 
 
 def _look_at(stay: Sequence[Pod], state: Leaving, now: datetime, call: datetime | None) -> datetime:

@@ -90,6 +90,20 @@ def test_a_pod_whose_new_node_never_came_waits_as_long_for_another_place(cause: 
     assert move_out((WEB,), state, at(903 + seconds)) == MoveOut(evict=(WEB,), delete=())
 
 
+def test_after_an_hour_a_pod_whose_new_nodes_never_come_leaves_with_the_last_of_them() -> None:
+    state = leaving(Cause.DRIFTED)
+    for minutes in (15, 30, 45):
+        state.note_places({WEB.uid: False}, at(60 * minutes - 890))
+        state.note_places({}, at(60 * minutes))
+        assert move_out((WEB,), state, at(60 * minutes)) == at(60 * (minutes + 10))
+    state.note_places({WEB.uid: False}, at(2701))
+    assert move_out((WEB,), state, at(3601)) == at(3611)
+
+    state.note_places({}, at(3602))
+
+    assert move_out((WEB,), state, at(3602)) == MoveOut(evict=(WEB,), delete=())
+
+
 def test_pods_of_an_expired_node_do_not_wait_for_a_place_that_nobody_finds() -> None:
     state = leaving(Cause.EXPIRED)
 
