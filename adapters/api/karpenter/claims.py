@@ -69,7 +69,9 @@ def claim(
     """Return the claim; FieldError says what is wrong with it."""
     meta.validate()
     lasting, startup = node_taints(spec.taints, spec.startup_taints, "spec")
-    read = of_claim(requirements, "spec.requirements", generation)
+    # The definition of Machines has no such rules, and that of claims had none before.
+    anew = generation is Generation.V1 and not meta.uid
+    read = of_claim(requirements, "spec.requirements", anew=anew)
     return NodeClaim(
         **meta.identity,
         generation=generation,

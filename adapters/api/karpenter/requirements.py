@@ -105,19 +105,19 @@ def _checked(models: Sequence[WrittenRequirement], at: str, check: Callable[[str
     return Read(_conjunction(models), tuple(not_acted_on))
 
 
-def of_claim(models: Sequence[AnyRequirement], at: str, generation: Generation) -> Requirements:
-    """Return the requirements of a claim of `generation` at the path `at`.
+def of_claim(models: Sequence[AnyRequirement], at: str, *, anew: bool) -> Requirements:
+    """Return the requirements of a claim at the path `at`.
 
-    Unlike those of pools, they may name the pool, and a bound that came from a pod may be below zero. A
-    Machine may ask for any label.
+    Unlike those of pools, they may name the pool, and a bound that came from a pod may be below zero. A claim
+    that is not made `anew` may ask for any label: an API server took it, by the definition it had then.
 
     Raises:
-        FieldError: one breaks a rule of the API, or asks for a label that is restricted.
+        FieldError: one breaks a rule of the API, or asks `anew` for a label that is restricted.
     """
     for n, model in enumerate(models):
         check_key(model.key, f"{at}[{n}].key")
         operator = Operator(model.operator)
-        if generation is Generation.V1:
+        if anew:
             check_allowed_beside_pool(model.key, f"{at}[{n}].key")
             if operator is Operator.IN:
                 _check_listed(model, f"{at}[{n}]")

@@ -114,6 +114,20 @@ def test_claims_may_ask_for_what_pools_may_not() -> None:
     assert claim.instance_types == ()
 
 
+def test_a_claim_that_an_api_server_took_before_these_rules_is_read() -> None:
+    requirements: list[dict[str, Any]] = [
+        {"key": labels.PROVISIONER, "operator": "DoesNotExist"},
+        {"key": "karpenter.k8s.aws/of-a-newer-version", "operator": "In", "values": ["a"]},
+        {"key": "team", "operator": "In", "values": ["a"], "minValues": 2},
+    ]
+    tree = claim_tree(requirements=requirements)
+    assert "is restricted" in problem_of(tree)
+
+    tree["metadata"]["uid"] = "u-1"
+
+    assert list(read(tree, NodeClaim).requirements) == [one["key"] for one in requirements]
+
+
 def test_types_that_are_excluded_are_not_the_choice() -> None:
     excluded = {"key": labels.INSTANCE_TYPE, "operator": "NotIn", "values": ["m5.large"]}
 
