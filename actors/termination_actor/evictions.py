@@ -17,8 +17,11 @@ from treenail.domain.termination.eviction_order import MoveOut
 Move: TypeAlias = "tuple[Pod, int | None, Callable[[], None]]"
 
 # Pods that may not leave are asked again after a second, or as long as it takes to ask so many a second: what
-# that costs the API server is the same for fifty nodes that wait as for five hundred.
+# that costs the API server is the same for fifty nodes that wait as for five hundred. Each refusal of a pod
+# makes its pause longer: some budgets allow nothing for days.
 _FIRST_SECONDS: Final = 1.0
+_LONGER_SECONDS: Final = 0.1
+_LONGEST_OF_ONE_SECONDS: Final = 10.0
 _LONGEST_SECONDS: Final = 60.0
 _ASKED_PER_SECOND: Final = 5.0
 _MOST: Final = 100_000
@@ -52,9 +55,10 @@ class Evictions:
     def _may(self, uid: str) -> bool:
         if uid in self._leaving:
             return False
-        refused = self._refused.get(uid)
-        pause = min(_LONGEST_SECONDS, max(_FIRST_SECONDS, len(self._refused) / _ASKED_PER_SECOND))
-        return refused is None or self._monotonic() - refused[0] >= pause
+        at, times = self._refused.get(uid, (float("-inf"), 0))
+        own = min(_LONGEST_OF_ONE_SECONDS, times * _LONGER_SECONDS)
+        pause = min(_LONGEST_SECONDS, max(_FIRST_SECONDS, own, len(self._refused) / _ASKED_PER_SECOND))
+        return self._monotonic() - at >= pause
 
     def end(self, uid: str, outcome: Outcome[None]) -> Exception | None:
         """Take in that a pod was asked, or could not be; return why not, where people should know."""

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import itertools
+
 from tests.actors.ending import Ending
 from treenail.actors.termination_actor.drain_calls import DrainCalls
 from treenail.actors.termination_actor.evictions import Evictions
-from treenail.domain.model.runtime import Done
+from treenail.domain.model.errors import TooManyRequestsError
+from treenail.domain.model.runtime import Done, Failed
 from treenail.domain.termination.eviction_order import MoveOut
 
 
@@ -20,3 +23,21 @@ def test_a_pod_that_was_evicted_is_not_asked_again_until_that_must_have_been_hea
     assert evictions.begin(step) == ()
     now = 5.1
     assert len(evictions.begin(step)) == 1
+
+
+def test_a_pod_that_its_budget_holds_for_an_hour_is_asked_every_ten_seconds_in_the_end() -> None:
+    stage, now = Ending(), 0.0
+    evictions = Evictions(DrainCalls(reader=stage.api, writer=stage.api, cloud=stage.cloud), lambda: now)
+    pod = stage.pod("p1")
+    asked = []
+
+    while now < 3600:
+        if evictions.begin(MoveOut(evict=(pod,), delete=())):
+            asked.append(now)
+            evictions.end(pod.uid, Failed(TooManyRequestsError("its budget allows nothing")))
+        now += 0.5
+
+    pauses = [later - sooner for sooner, later in itertools.pairwise(asked)]
+    assert pauses[:10] == [1.0] * 10
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == 10.0
