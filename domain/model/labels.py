@@ -148,6 +148,12 @@ def normalized(key: str) -> str:
     return NORMALIZED.get(key, key)
 
 
+def of_domain(key: str, domain: str) -> bool:
+    """Return whether the label `key` is of `domain`, or of one below it."""
+    own = key.rpartition("/")[0]
+    return own == domain or own.endswith("." + domain)
+
+
 def integer_of(value: str) -> int | None:
     """Return the integer a label's value writes in 64 bits, None where it writes none."""
     if _INTEGER.fullmatch(value) is None:

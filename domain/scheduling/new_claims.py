@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -23,7 +22,7 @@ from treenail.domain.packing.pods.counted_devices import is_device_kind, without
 # What is written anew, and what no claim can ask for: a node has no name before it is there.
 _NOT_WRITTEN: Final = (labels.INSTANCE_TYPE, labels.HOSTNAME, labels.NODE_NAME)
 # The domains whose labels are Karpenter's to define.
-_OURS: Final = re.compile(r"^([^/]*[.])?karpenter[.](sh|k8s[.]aws)/")
+_OURS: Final = ("karpenter.sh", "karpenter.k8s.aws")
 # Labels that a launch decides on, or that a node has by itself.
 _TOLD: Final = labels.WELL_KNOWN.union(_NOT_WRITTEN)
 
@@ -100,10 +99,9 @@ def _writable(requirements: Requirements, pool: NodePool) -> Requirements:
     pool has them, and a NodeClaim may not say so.
     """
     open_to_claims = labels.LEFT_OPEN | {pool.generation.pool_label}
+    ours = [key for key in requirements if any(labels.of_domain(key, one) for one in _OURS)]
     return requirements.without(
-        key
-        for key in requirements
-        if key not in open_to_claims and key not in pool.requirements and _OURS.search(key)
+        key for key in ours if key not in open_to_claims and key not in pool.requirements
     )
 
 

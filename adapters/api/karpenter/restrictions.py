@@ -38,14 +38,13 @@ def check_allowed(key: str, at: str, generation: Generation) -> None:
         raise FieldError(at, f"{quoted(key)} is restricted: it is given to every node by itself")
     if name in labels.WELL_KNOWN:
         return
-    domain = domain_of(name)
-    if _within(domain, _KARPENTER):
+    if labels.of_domain(name, _KARPENTER):
         raise FieldError(at, f"{quoted(key)} is restricted: labels of {_KARPENTER} are not for users")
-    if _within(domain, _AWS) and name not in AWS_ONLY:
+    if labels.of_domain(name, _AWS) and name not in AWS_ONLY:
         known = sorted(k for k in (*labels.WELL_KNOWN, *AWS_ONLY) if k.startswith(labels.AWS))
         raise FieldError(at, f"{quoted(key)} is no label of {_AWS}{meant(name, known)}")
-    if generation is not Generation.V1 and _of_kubernetes(domain):
-        raise FieldError(at, f"{quoted(key)} is restricted: labels of {domain} are not for users")
+    if generation is not Generation.V1 and _of_kubernetes(name):
+        raise FieldError(at, f"{quoted(key)} is restricted: labels of {domain_of(name)} are not for users")
 
 
 def check_allowed_beside_pool(key: str, at: str) -> None:
@@ -54,11 +53,7 @@ def check_allowed_beside_pool(key: str, at: str) -> None:
         check_allowed(key, at, Generation.V1)
 
 
-def _within(domain: str, of: str) -> bool:
-    return domain == of or domain.endswith("." + of)
-
-
-def _of_kubernetes(domain: str) -> bool:
-    if any(domain.endswith(one) for one in LEFT_TO_USERS):
+def _of_kubernetes(name: str) -> bool:
+    if any(domain_of(name).endswith(one) for one in LEFT_TO_USERS):
         return False
-    return any(_within(domain, one) for one in KUBERNETES_DOMAINS)
+    return any(labels.of_domain(name, one) for one in KUBERNETES_DOMAINS)

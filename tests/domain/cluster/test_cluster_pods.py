@@ -282,28 +282,31 @@ def test_the_place_that_another_pod_left_for_one_to_come_counts_once() -> None:
     assert known.promises.heirless("web") == 1
 
 
-def test_the_eviction_of_a_pod_leaves_the_places_of_those_to_come() -> None:
+WEB = Workload(uid="web", kind="ReplicaSet", name="web", resource_version=1, wanted=2)
+
+
+def with_two_places() -> ClusterModel:
+    """A cluster with places on a second node: of a pod to come, and of one that is to move there."""
     other = view("c2")
-    web = Workload(uid="web", kind="ReplicaSet", name="web", resource_version=1, wanted=2)
-    known = model(*IN_USE, claim_of(other), node_of(other), bound_pod("old", "node-c1"), web)
+    known = model(*IN_USE, claim_of(other), node_of(other), bound_pod("old", "node-c1"), WEB)
     to_come = pending_pod("expected/web/1")
     known.keep(Promise(like=to_come, target="c2", decision="d1", heir="web", expected=True))
     known.keep(Promise(like=known.objects.pods["old"], target="c2", decision="d2", heir="web"))
+    return known
+
+
+def test_the_eviction_of_a_pod_leaves_the_places_of_those_to_come() -> None:
+    known = with_two_places()
 
     see(known, replace(bound_pod("old", "node-c1", version=2), deleting_since=START))
     assert known.promises.heirless("web") == 2
 
-    see(known, replace(web, resource_version=2))
+    see(known, replace(WEB, resource_version=2))
     assert known.promises.heirless("web") == 2
 
 
 def test_successors_that_come_before_the_news_of_their_workload_leave_the_places_of_others() -> None:
-    other = view("c2")
-    web = Workload(uid="web", kind="ReplicaSet", name="web", resource_version=1, wanted=2)
-    known = model(*IN_USE, claim_of(other), node_of(other), bound_pod("old", "node-c1"), web)
-    to_come = pending_pod("expected/web/1")
-    known.keep(Promise(like=to_come, target="c2", decision="d1", heir="web", expected=True))
-    known.keep(Promise(like=known.objects.pods["old"], target="c2", decision="d2", heir="web"))
+    known = with_two_places()
 
     see(known, replace(bound_pod("old", "node-c1", version=2), deleting_since=START))
     assert known.expected.unpromised("web") == 0

@@ -100,6 +100,16 @@ def _of_reports(fault: str) -> bool:
     return "reports" in fault or "bound" in fault or "refused by" in fault
 
 
+def assert_same_trials(used: Rearrangement, fresh: Rearrangement, names: list[str]) -> None:
+    for name in names:
+        assert used.without((name,)) == fresh.without((name,))
+        used.undo()
+        fresh.undo()
+        assert used.without_bought((name,)) == fresh.without_bought((name,))
+        used.undo()
+        fresh.undo()
+
+
 @settings(max_examples=40, deadline=None)
 @given(clusters(), st.data())
 def test_a_trial_that_is_undone_leaves_no_trace(cluster: Cluster, data: st.DataObject) -> None:
@@ -117,13 +127,7 @@ def test_a_trial_that_is_undone_leaves_no_trace(cluster: Cluster, data: st.DataO
         used.undo()
         used.without_bought(some)
         used.undo()
-    for name in names:
-        assert used.without((name,)) == fresh.without((name,))
-        used.undo()
-        fresh.undo()
-        assert used.without_bought((name,)) == fresh.without_bought((name,))
-        used.undo()
-        fresh.undo()
+    assert_same_trials(used, fresh, names)
 
 
 @settings(max_examples=40, deadline=None)
@@ -144,13 +148,7 @@ def test_a_cluster_that_begins_anew_knows_nothing_of_what_was_kept(
 
     used.begin_anew()
 
-    for name in names:
-        assert used.without((name,)) == fresh.without((name,))
-        used.undo()
-        fresh.undo()
-        assert used.without_bought((name,)) == fresh.without_bought((name,))
-        used.undo()
-        fresh.undo()
+    assert_same_trials(used, fresh, names)
 
 
 @settings(max_examples=40, deadline=None)
