@@ -429,9 +429,14 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         """Promise what holds of a plan, for pods that wait and for those on the nodes of these orders."""
         self._announce(orders)
         self._others.decided(decided.decision.id)
-        decided = self._moves.with_origins(decided, now)
         refused = tuple(self._buffers.refused(decided)) if not decided.removed else ()
-        committed = commit(self._model, decided, now=now, promise_lasts=self._promise_lasts)
+        committed = commit(
+            self._model,
+            decided,
+            now=now,
+            promise_lasts=self._promise_lasts,
+            bought_for=self._moves.bought_for(decided, now),
+        )
         told = self._delays.events(decided.decision, decided.snapshot.pods, now)
         self._delays.refused(committed, now)
         committed = replace(committed, refused=(*committed.refused, *refused))

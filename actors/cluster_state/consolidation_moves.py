@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 
 from treenail.actors.cluster_state.refused_pod_retries import RefusedPodRetries
@@ -21,8 +20,10 @@ from treenail.domain.disruption.move_validity import pass_of
 from treenail.domain.disruption.moves_under_way import MovesUnderWay, MoveUnderWay
 from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.causes import Cause
+from treenail.domain.model.consolidated_claims import Origin
 from treenail.domain.model.event_subjects import of_view
 from treenail.domain.model.runtime import Ref
+from treenail.domain.scheduling.commitment import BoughtFor
 from treenail.domain.telemetry import metrics
 
 
@@ -107,14 +108,24 @@ class ConsolidationMoves:
             model.waiting(uid) and not self._retries.held(uid, now) for uid in model.objects.provisionable
         )
 
-    def with_origins(self, decided: PlanDecided, now: datetime) -> PlanDecided:
-        """Return a move with what the claims made for it are to say of why they were bought."""
-        if not decided.removed or not decided.plan.claims:
-            return decided
+    def bought_for(self, decided: PlanDecided, now: datetime) -> BoughtFor:
+        """Return what tells why the claims of a plan are bought, by the nodes whose pods they take.
+
+        The claims of a move save what it saves in equal parts. What is bought later, for pods of a move that
+        lost their places, saves nothing, and is in place of their nodes all the same.
+        """
+        planned = self._origins(decided.removed, decided.saves / max(1, len(decided.plan.claims)), now)
+
+        def bought_for(nodes: Iterable[str]) -> tuple[Origin, ...]:
+            views = map(self._model.objects.view_name, nodes)
+            return planned or self._origins(filter(self._moves.gives_up, views), 0.0, now)
+
+        return bought_for
+
+    def _origins(self, removed: Iterable[str], saving: float, now: datetime) -> tuple[Origin, ...]:
         known = self._model.objects.claims
-        removed = [known[name] for name in decided.removed if name in known]
-        share = decided.saves / len(decided.plan.claims)
-        return replace(decided, origins=self.history.origins(removed, share, now))
+        claims = [known[name] for name in removed if name in known]
+        return self.history.origins(claims, saving, now) if claims else ()
 
     def incomplete(self, decision: str) -> bool:
         """Return whether a decision is a move that still waits for replacements."""
@@ -123,13 +134,13 @@ class ConsolidationMoves:
     def begin(
         self, decided: PlanDecided, committed: PlanCommitted, orders: Iterable[DisruptNodes], now: datetime
     ) -> None:
-        """Follow a move that was accepted."""
+        """Follow a move that was accepted, and remember what claims were bought for."""
+        for claim in committed.claims:
+            self.history.bought(claim)
         for order in orders:
             if order.cause is Cause.UNDERUTILIZED:
                 self._note_made(decided.decision.id)
                 self._moves.begin(decided, committed, order.nodes, now)
-                for claim in committed.claims:
-                    self.history.bought(claim.name, decided.origins)
 
     def resume(self, moves: Iterable[MoveUnderWay]) -> None:
         """Follow moves that were accepted by the process before this one."""

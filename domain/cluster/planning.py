@@ -8,7 +8,6 @@ from datetime import datetime
 
 from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.cluster_facts import DaemonSet
-from treenail.domain.model.consolidated_claims import Origin
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.gpu_models import GpuModel
 from treenail.domain.model.node_classes import NodeClass
@@ -117,11 +116,10 @@ class PlanDecided:
     """A plan for where the pods of a snapshot should go. Nothing is done yet. Refusals name every pool.
 
     Of a consolidation move, `removed` are the nodes that go, `saves` is what the cluster costs less by it,
-    $/h, `costs` what making it does, $ once, and `origins` what its claims are to say of that. It holds once
-    the decisions `after` are made. A return to the pools `back_to`, of higher
-    weight, may cost `premium` ($/h) more than planned. `not_ready` are the pools that may not buy,
-    `delays` what delayed finding out what the others can; a plan that was not made is empty, and `failure`
-    says why.
+    $/h, `costs` what making it does, $ once. It holds once the decisions `after` are made. A return to the
+    pools `back_to`, of higher weight, may cost `premium` ($/h) more than planned. `not_ready` are the pools
+    that may not buy, `delays` what delayed finding out what the others can; a plan that was not made is
+    empty, and `failure` says why.
     """
 
     decision: Decision
@@ -133,7 +131,6 @@ class PlanDecided:
     removed: tuple[str, ...] = ()
     saves: float = 0.0
     costs: float = 0.0
-    origins: tuple[Origin, ...] = ()
     after: tuple[str, ...] = ()
     back_to: tuple[str, ...] = ()
     premium: float = 0.0

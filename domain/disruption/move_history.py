@@ -29,8 +29,8 @@ class MoveHistory:
     """The reasons for which nodes were bought that replaced others, for six hours. Mutable.
 
     It is kept by the names of their claims, and written on these, for after a restart: `origins` tells what a
-    new claim is to say (`write_origins`), and `bought` takes in its name. Of more than `most` claims those
-    that came first are forgotten, and known again by what they say.
+    new claim is to say (`write_origins`), and `bought` takes it in. Of more than `most` claims those that
+    came first are forgotten, and known again by what they say.
     """
 
     def __init__(self, most: int = _MOST_CLAIMS) -> None:
@@ -56,11 +56,11 @@ class MoveHistory:
         latest = sorted(earlier, key=lambda one: (one.at, one.saving, one.replaced), reverse=True)
         return (own, *latest[: _MOST_ORIGINS - 1])
 
-    def bought(self, name: str, origins: tuple[Origin, ...]) -> None:
-        """Take in that the claim `name` is made, and what for."""
-        if origins:
-            self._origins.pop(name, None)
-            self._origins[name] = origins
+    def bought(self, claim: NodeClaim) -> None:
+        """Take in that a claim is made, and what for, as it says."""
+        if origins := _said(claim):
+            self._origins.pop(claim.name, None)
+            self._origins[claim.name] = origins
             _trim(self._origins, self._most)
 
     def withdrawn(self, names: Iterable[str]) -> None:

@@ -26,10 +26,9 @@ def bought_to_save(claim: NodeClaim, now: datetime) -> Iterator[Statement]:
         yield Statement(_ABOUT, f"Its annotation {labels.CONSOLIDATED} cannot be read.")
         return
     for own in origins[:1]:
+        why = f" to save {_dollars(own.saving)}" if own.saving else ""
         replaced = ", ".join(map(str, own.replaced))
-        yield Statement(
-            _ABOUT, f"It was bought {ago(own.at, now)} to save {_dollars(own.saving)} in place of {replaced}."
-        )
+        yield Statement(_ABOUT, f"It was bought {ago(own.at, now)}{why} in place of {replaced}.")
 
 
 def explain_consolidation(model: ClusterModel, view: NodeView, now: datetime) -> Iterator[Statement]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import TypeAlias
 
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.expected_pods import is_expected
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided
 from treenail.domain.cluster.promises import Promise
-from treenail.domain.model.consolidated_claims import write_origins
+from treenail.domain.model.consolidated_claims import Origin, write_origins
 from treenail.domain.model.event_subjects import place_name
 from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.model.pods import Pod
@@ -20,16 +21,24 @@ from treenail.domain.model.template_hash import claim_stamps
 from treenail.domain.scheduling.new_claims import claim_for
 from treenail.domain.scheduling.revalidation import Held, HeldClaim, what_holds
 
+# Gives what a claim is bought for that takes the pods of these nodes, by name: see `write_origins`.
+BoughtFor: TypeAlias = Callable[[Iterable[str]], tuple[Origin, ...]]
+
 
 def commit(
-    model: ClusterModel, decided: PlanDecided, *, now: datetime, promise_lasts: timedelta
+    model: ClusterModel,
+    decided: PlanDecided,
+    *,
+    now: datetime,
+    promise_lasts: timedelta,
+    bought_for: BoughtFor = lambda _: (),
 ) -> PlanCommitted:
     """Promise the pods of a plan their places in `model`, and return what is to be carried out.
 
     What of the plan does not hold any more is left out. Pods dropped so are still waiting: they are
-    decided on again.
+    decided on again. Each claim says what it is `bought_for`.
     """
-    committer = _Committer(model, decided, now, promise_lasts)
+    committer = _Committer(model, decided, now, promise_lasts, bought_for)
     held = what_holds(model, decided.plan)
     for nominated, target in held.nominations:
         committer.nominate(nominated, target)
@@ -69,14 +78,19 @@ def _places(model: ClusterModel, held: Held, claims: tuple[NodeClaim, ...]) -> I
 
 class _Committer:
     def __init__(
-        self, model: ClusterModel, decided: PlanDecided, now: datetime, promise_lasts: timedelta
+        self,
+        model: ClusterModel,
+        decided: PlanDecided,
+        now: datetime,
+        promise_lasts: timedelta,
+        bought_for: BoughtFor,
     ) -> None:
         self._model = model
         self._decided = decided
         self._now = now
         self._promise_lasts = promise_lasts
         self._stamps: dict[str, dict[str, str]] = {}
-        self._origins = write_origins(decided.origins)
+        self._bought_for = bought_for
 
     def nominate(self, pod: Pod, target: str) -> None:
         kept = is_expected(pod) or self._model.marks.leaves(pod)
@@ -86,6 +100,7 @@ class _Committer:
     def make(self, held: HeldClaim) -> NodeClaim:
         pool = self._model.objects.pools[held.planned.pool]
         node_class = self._model.objects.node_classes[str(pool.node_class)]
+        left = dict.fromkeys(sorted(pod.node_name for pod in held.pods if pod.bound))
         made = claim_for(
             held.planned,
             (pod.uid for pod in held.pods if not is_expected(pod)),
@@ -93,12 +108,13 @@ class _Committer:
             decision=self._decided.decision,
             index=held.index,
             now=self._now,
-            replaces=dict.fromkeys(sorted(pod.node_name for pod in held.pods if pod.bound)),
+            replaces=left,
             expected=Resources(Counter(p.owner.uid for p in held.pods if p.owner and is_expected(p))),
         )
         if pool.name not in self._stamps:  # alike for all claims of a pool, and there may be a thousand
             self._stamps[pool.name] = claim_stamps(pool, node_class)
-        claim = replace(made, annotations={**made.annotations, **self._stamps[pool.name], **self._origins})
+        origins = write_origins(self._bought_for(left.keys()))
+        claim = replace(made, annotations={**made.annotations, **self._stamps[pool.name], **origins})
         self._model.add_claim(claim)
         for pod in held.pods:
             self._promise(pod, claim.name, expires_at=None)

@@ -34,6 +34,7 @@ from treenail.domain.disruption.disruption import (
 from treenail.domain.launch.launching import ClaimFailed
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
+from treenail.domain.model.consolidated_claims import Origin, read_origins, shape_of
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
@@ -396,3 +397,23 @@ def test_no_node_of_a_move_goes_before_all_its_replacements_are_in_use() -> None
 
     ready(second)
     assert stage.places() == {"c1": [True], "c2": [True]}
+
+
+@pytest.mark.parametrize("moved", [True, False], ids=["of a move", "that waits"])
+def test_a_node_bought_for_a_pod_of_a_move_whose_place_is_taken_is_in_place_of_its_node(
+    moved: bool,  # noqa: FBT001
+) -> None:
+    stage = Consolidated()
+    if moved:
+        stage.move()
+        stage.see(replace(claim_of(standing("c1")), deleting_since=START, resource_version=9))
+        stage.see(*(bound_pod(f"other-{number}", "node-c2", cpu=1) for number in range(4)))
+    else:
+        stage.see(pending_pod("p1", version=2))
+    stage.close_batch()
+
+    stage.decide(planned_claim("p1"))
+
+    (bought,) = stage.committed()[-1].claims
+    origin = Origin(saving=0.0, at=stage.now(), replaced=(shape_of(claim_of(standing("c1"))),))
+    assert read_origins(bought) == ((origin,) if moved else ())

@@ -13,7 +13,7 @@ from treenail.domain.cluster.promises import Promise
 from treenail.domain.disruption.consolidation_pass import ConsolidationRules, consolidation_pass
 from treenail.domain.disruption.move_history import KEPT, MoveHistory
 from treenail.domain.model import labels
-from treenail.domain.model.consolidated_claims import Origin
+from treenail.domain.model.consolidated_claims import Origin, Shape, write_origins
 from treenail.domain.model.node_pools import Budget
 from treenail.domain.model.nodes import INITIALIZED, Condition, Status
 
@@ -72,8 +72,10 @@ def test_what_a_pass_looks_at_is_the_same_until_it_says_and_not_after(
 
 
 def test_what_a_node_must_save_is_the_same_until_its_move_is_forgotten() -> None:
-    model, history = known(pool(), its_claim(), its_node(), its_pod()), MoveHistory()
-    history.bought("c1", (Origin(saving=0.2, at=START, replaced=()),))
+    said = write_origins(
+        (Origin(saving=0.2, at=START, replaced=(Shape("default", "c5.large", "a", "spot"),)),)
+    )
+    model, history = known(pool(), its_claim(annotations=said), its_node(), its_pod()), MoveHistory()
 
     first = consolidation_pass(model, ConsolidationRules(), history, at(1))
     then = consolidation_pass(model, ConsolidationRules(), history, START + KEPT)

@@ -52,9 +52,9 @@ def move(
     now: datetime = START,
 ) -> NodeClaim:
     """Replace nodes with one; return its claim."""
-    origins = history.origins(removed, saving, now)
-    history.bought(name, origins)
-    return running(name, of, annotations=write_origins(origins), made=now)
+    made = running(name, of, annotations=write_origins(history.origins(removed, saving, now)), made=now)
+    history.bought(made)
+    return made
 
 
 A = running("a", "A")

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tests.builders import START, at
 from tests.domain.disruption.consolidating import its_claim, its_node, its_pod, known, pool
 from treenail.domain.cluster.cluster_facts import ClusterObject
@@ -57,15 +59,14 @@ def test_each_blocker_is_named_with_what_its_going_would_save() -> None:
     assert budget.endswith(saved)
 
 
-def test_a_node_bought_in_place_of_others_says_what_it_was_to_save() -> None:
-    origin = Origin(saving=0.05, at=START, replaced=(Shape("default", "m5.2xlarge", "a", "on-demand"),))
+@pytest.mark.parametrize(("saving", "why"), [(0.05, " to save $0.0500/h ($36 a month)"), (0.0, "")])
+def test_a_node_bought_in_place_of_others_says_what_it_was_to_save(saving: float, why: str) -> None:
+    origin = Origin(saving=saving, at=START, replaced=(Shape("default", "m5.2xlarge", "a", "on-demand"),))
     claim = its_claim(annotations=PRICED | write_origins((origin,)))
 
     bought, _ = said(its_pod(), claim=claim)
 
-    assert (
-        bought == "It was bought 1m0s ago to save $0.0500/h ($36 a month) in place of m5.2xlarge a on-demand."
-    )
+    assert bought == f"It was bought 1m0s ago{why} in place of m5.2xlarge a on-demand."
 
 
 def test_an_unreadable_origin_is_said_to_be_so() -> None:

@@ -17,7 +17,7 @@ from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.disruption.disruption import allowed_disruptions
 from treenail.domain.model import labels
-from treenail.domain.model.claims import replaced_nodes
+from treenail.domain.model.claims import DECISION, replaced_nodes
 from treenail.domain.model.nodes import INSTANCE_TERMINATING, Node, NodeClaim, NodeView, holds
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.taints import DISRUPTED
@@ -47,7 +47,8 @@ class Lineage:
     kinds: dict[str, str] = field(default_factory=dict)
     born: dict[str, float] = field(default_factory=dict)
     before: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    # Those that a move planned; others were bought for pods whose room somebody else took.
+    # Those that a move planned, whose decision has a number in its id; others were bought for pods whose room
+    # somebody else took.
     planned: dict[str, None] = field(default_factory=dict)
 
     def note(self, claim: NodeClaim, at: float, names: dict[str, str], given_up: set[str]) -> None:
@@ -57,7 +58,7 @@ class Lineage:
             self.born[claim.name] = at
             before = (names.get(node, node) for node in replaced_nodes(claim))
             self.before[claim.name] = tuple(one for one in before if one in given_up)
-            if labels.CONSOLIDATED in claim.annotations:
+            if "-" in claim.annotations.get(DECISION, ""):
                 self.planned[claim.name] = None
 
     def returns(self) -> list[tuple[str, str, str]]:
@@ -72,8 +73,8 @@ class Lineage:
         return found
 
     def planned_returns(self) -> list[tuple[str, str, str]]:
-        """Return those of them in which moves planned both steps."""
-        return [chain for chain in self.returns() if self.planned.keys() >= {*chain[1:]}]
+        """Return those of them that a move went back by, whatever the step before it was."""
+        return [chain for chain in self.returns() if chain[2] in self.planned]
 
     def likes(self) -> list[tuple[str, str]]:
         """Return claims that were bought in place of one alone that is just the same."""

@@ -213,10 +213,8 @@ class Settling:
         rehearsal.run(3600 * self.hours)
         assert watch.waves(at) == [], self._said("nodes moved though nothing changed")
         assert len(rehearsal.ec2.all_instances()) == bought, self._said("nodes were bought")
-        # While replicas and prices change, a node bought for pods that wait may be of a kind given up before.
-        lineage = watch.lineage
-        assert lineage.planned_returns() == []
-        assert [chain for chain in lineage.returns() if lineage.born[chain[0]] >= self.calm_at] == []
+        # A node bought for pods that wait may be of a kind given up before; no move brings one back.
+        assert watch.lineage.planned_returns() == []
         assert watch.homeless == watch.over_budget == []
 
     def _said(self, what: str) -> str:
