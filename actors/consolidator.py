@@ -179,7 +179,7 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
         return self._fruitless_lasts
 
     def _report(self, consolidation: Consolidation) -> None:
-        """Tell which nodes may be consolidated at all, and why others may not."""
+        """Publish how many nodes may be consolidated, and events on why others may not."""
         before, told_until = self._reported
         if consolidation is before and self._timers.monotonic() < told_until:
             return
@@ -239,7 +239,7 @@ class Consolidator(DomainActor[ConsolidatorInbox]):
             )
 
     def _score(self, move: Move, consolidation: Consolidation) -> None:
-        """Tell by which scores the pools agree whose policy is Balanced."""
+        """Publish the scores at which pools with the policy Balanced approved a move."""
         removed = [one for one in consolidation.candidates if one.name in move.removed]
         scores = balanced_scores(removed, saves=move.saves, terms=consolidation.terms)
         # A move may be made for another reason than its saving, which no score approves.

@@ -38,9 +38,9 @@ DriftInspectorInbox: TypeAlias = PoolsSeen | _Survey | _Surveyed
 
 
 class DriftInspector(DomainActor[DriftInspectorInbox]):
-    """Tell the disruptor of each pool, every five minutes, `InstancesSurveyed`.
+    """Survey instances for drift, and send each pool's disruptor `InstancesSurveyed` every five minutes.
 
-    Owns which pools there are.
+    Owns the pools there are.
     """
 
     def __init__(

@@ -31,7 +31,7 @@ class _DeleteNow:
 
 @dataclass(frozen=True, slots=True)
 class _Deleted:
-    """So many messages were deleted from the queue, or were not: then they come again, and are known."""
+    """The result of deleting messages from the queue. Those that remain come again and are recognized."""
 
     messages: int
     outcome: Outcome[None]

@@ -196,7 +196,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
             )
 
     def _learn(self, observation: CapacityObserved | None) -> None:
-        """Tell what a node's real size says of those that will be bought."""
+        """Send the selector the real capacity of a node, for estimates of nodes to be bought."""
         if observation is not None and self._cloud.learn(observation):
             self._selector.tell(observation)
 
@@ -220,7 +220,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 self._do(name, step)
 
     def _give_up(self, step: GiveBack) -> None:
-        """Say that a claim is to go, now and then until it does, and tell of it once."""
+        """Send that a claim is given up, again and again until it is gone; log and record it once."""
         claim, cause = step.claim, step.cause
         actor = "" if cause is Cause.DELETED else type(self).__name__
         self._termination.tell(ClaimGivenUp(name=claim.name, cause=cause, actor=actor))
@@ -380,7 +380,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
             self._relabel(claim)
 
     def _relabel(self, claim: NodeClaim) -> None:
-        """Say of a claim and its node that they are on demand: their reservation ended, and they went on."""
+        """Label a claim and its node as on-demand: their reservation ended, and they remain."""
         self.log("reservation of node ended", nodeclaim=claim.name, node=claim.node_name)
         writer, plain = self._writer, {labels.CAPACITY_TYPE: labels.ON_DEMAND}
 

@@ -171,7 +171,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._await_return()
 
     def _tell_news(self, key: CatalogueKey, sold: tuple[InstanceType, ...]) -> None:
-        """Tell where other types are sold than when the catalogue was last read; none are where it fails."""
+        """Send ClusterState that other types are sold than before; a failed read (no types) is no news."""
         one = (key.node_class, key.kubelet)
         before, self._sold[one] = self._sold.get(one), sold
         self._show_types()
@@ -274,7 +274,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         return offers
 
     def _tell_excluded(self, pool: NodePool, key: CatalogueKey, taken: SnapshotTaken) -> None:
-        """Tell, once, which types kubelet, system and daemons would fill by themselves."""
+        """Log once, for each state, the types that kubelet, system and daemons would fill by themselves."""
         daemons = tuple(d.spec for d in taken.snapshot.daemons)
         about = (pool.name, key, tuple((d.uid, d.resource_version) for d in taken.snapshot.daemons))
         if self._excluded.get(pool.name) == about:

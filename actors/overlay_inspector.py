@@ -37,9 +37,10 @@ OverlayInspectorInbox: TypeAlias = PoolsSeen | _Look | _Looked
 
 
 class OverlayInspector(DomainActor[OverlayInspectorInbox]):
-    """Tell the reporter `OverlaysJudged`: at once about what is new, and every five minutes.
+    """Judge node overlays, and send the reporter `OverlaysJudged`: after changes and every five minutes.
 
-    Owns which pools and overlays there are. Nothing is decided by it: who buys applies overlays himself.
+    Owns the pools and overlays there are. Launches do not depend on the verdicts: they apply overlays
+    themselves.
     """
 
     def __init__(self, runtime: Runtime, *, reporter: Ref[OverlaysJudged], cloud: Cloud) -> None:

@@ -37,10 +37,10 @@ PodWatcherInbox: TypeAlias = PodChanged | PodBound | TryAgain | PlanCommitted | 
 
 
 class PodWatcher(DomainActor[PodWatcherInbox]):
-    """Tell the batcher which pods wait, and again those that a decision left waiting.
+    """Follow pending pods: report them to the batcher, again where a decision left them waiting.
 
-    Owns who waits since when. Tells the batcher `PodBecamePending` and `PodLeft`; publishes the events
-    on pods; records the `bind` spans.
+    Owns which pods wait, and since when. Sends the batcher `PodBecamePending` and `PodLeft`; publishes the
+    events on pods; records the `bind` spans.
     """
 
     def __init__(

@@ -47,7 +47,7 @@ class ClusterReader(Protocol):
 
     @abstractmethod
     def stop(self) -> None:
-        """Tell no more facts."""
+        """Publish no more facts."""
 
     @abstractmethod
     def get_claim(self, name: str) -> NodeClaim:

@@ -27,10 +27,10 @@ _LAUNCHES: Final = timedelta(seconds=15)
 
 
 class BufferPlanning:
-    """The part of the cluster state that finds places for capacity buffers, when no pod waits for one.
+    """Planning of places for capacity buffers, done when no pod waits.
 
-    Owns for which buffers a decision was asked of the batcher, and why others have no places. The `reporter`
-    is told how buffers stand.
+    Owns the buffers that a decision was asked of the batcher for, and why others have no places. Sends the
+    `reporter` the state of each buffer.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class BufferPlanning:
     # --- telling
 
     def tell(self) -> None:
-        """Tell how buffers stand, if that is news."""
+        """Send the reporter the state of all buffers, if it changed."""
         refused = {owner: group for owner, (_, group) in self._refused.items()}
         seen = standings(self._model, refused)
         if seen != self._told:

@@ -28,9 +28,9 @@ DisruptorHears: TypeAlias = NodeEmptied | CandidateChanged | PoolChanged | Disru
 
 
 class CandidatePublisher:
-    """Tells the disruptor of each node's pool what is news of it; `disruptor` finds, or makes, that.
+    """Publisher of node changes to the disruptor of each node's pool; `disruptor` finds or makes it.
 
-    A node that was in use when it was first heard of has been empty for as long as the API says.
+    A node that was already in use when first seen has been empty for as long as the API says.
     """
 
     def __init__(self, model: ClusterModel, disruptor: Callable[[str], Ref[DisruptorHears]]) -> None:
@@ -43,7 +43,7 @@ class CandidatePublisher:
         self._found: dict[str, datetime] = {}
 
     def tell(self, changed: NodeChanged, now: datetime, *, first: bool) -> None:
-        """Tell what a change of a node means to its pool's disruptor; it is heard of for the `first` time."""
+        """Send the pool's disruptor what a change of a node means. With `first`, the node was unknown."""
         name, view = changed.name, changed.view
         if view is None:
             self._found.pop(name, None)

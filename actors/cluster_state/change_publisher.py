@@ -19,7 +19,7 @@ from treenail.domain.telemetry import metrics
 
 
 class ChangePublisher:
-    """Tells of pods that begin or cease to wait or are bound, and of nodes and pools that changed."""
+    """Publisher of changes to the subscribers: pods that wait, cease to or are bound; nodes; pools."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class ChangePublisher:
         self._pools_told: dict[str, None] = {}
 
     def publish(self, changes: Changes, now: datetime) -> None:
-        """Tell of the pods and nodes that changed.
+        """Publish the pods and nodes that changed.
 
         The disruptor of a new pool is there before anybody hears of its nodes.
         """
@@ -117,7 +117,7 @@ class ChangePublisher:
             self._subscribers.batcher.tell(NodesToReplace(names=tuple(names)))
 
     def publish_pools(self) -> None:
-        """Tell of the pools and node classes there are now; a pool that is gone has no disruptor any more."""
+        """Publish all pools and node classes, and close the disruptors of pools that are gone."""
         for name in sorted(self._pools_told.keys() | self._model.objects.pools.keys()):
             pool = self._model.objects.pools.get(name)
             node_class = self._model.objects.node_class(pool.node_class) if pool is not None else None

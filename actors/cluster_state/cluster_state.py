@@ -523,7 +523,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._pass_on(orders)
 
     def _announce(self, orders: tuple[DisruptNodes, ...]) -> None:
-        """Say why nodes go, before anybody hears that they do."""
+        """Publish why nodes go, before any other actor hears that they do."""
         for order in orders:
             self._subscribers.event_publisher.tell(order)
 
@@ -557,7 +557,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
     # --- telling
 
     def _tell_and_apply(self, now: datetime) -> None:
-        """Tell what changed, and what follows from notices whose machines are known by that."""
+        """Publish what changed, and apply notices of which the instance is now known."""
         self._tell(self._model.take_changes(), now)
         if self._interruptions.apply_found(now):
             self._tell(self._model.take_changes(), now)

@@ -28,10 +28,10 @@ from treenail.domain.telemetry import metrics
 
 
 class ConsolidationMoves:
-    """The part of the cluster state that serves the Consolidator, and follows the moves it proposed.
+    """Consolidation within ClusterState: snapshots for the Consolidator, and the moves it proposed.
 
-    Owns the moves under way. Tells the `selector` of snapshots for a pass, the `consolidator` why there is
-    none, and it and the `termination` which nodes stay after all.
+    Owns the moves under way. Sends the `selector` snapshots for a pass, the `consolidator` the reason where
+    there is none, and both it and the `termination` the nodes of moves that are withdrawn.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ from treenail.domain.model.runtime import Ref
 
 
 class PodEventPublisher:
-    """Tells the `recorder` of the nodes of claims to which pods came, or that they left."""
+    """Publisher, to the `recorder`, of nodes of claims that pods came to or left."""
 
     def __init__(self, model: ClusterModel, recorder: Ref[PodsMoved]) -> None:
         self._model = model
@@ -39,7 +39,7 @@ class PodEventPublisher:
         return self._model.marks.ending(view) or (alone is not None and alone.entirely)
 
     def _tell_emptiness(self, name: str, claim: NodeClaim, node: Node, now: datetime) -> None:
-        """Tell where an annotation should say something else; only a pool that counts the time wants one."""
+        """Send an emptiness annotation that must change. Only pools with `consolidateAfter` have one."""
         pool = self._model.objects.pools.get(claim.pool)
         counts = pool is not None and pool.disruption.consolidate_after is not None
         empty = counts and claim.initialized and self._model.empty(name)

@@ -18,9 +18,9 @@ _GATHERED_SECONDS: Final = 0.5
 
 
 class RefusedPodRetries:
-    """The part of the cluster state that knows which pods were refused, and when each is tried again.
+    """Retries of refused pods: which pods were refused, and when each is decided on again.
 
-    Owns what changed since it was last looked at for their sake. Tells the pod watcher `TryAgain`.
+    Owns the changes since the last look at them. Sends the pod watcher `TryAgain`.
     """
 
     def __init__(self, model: ClusterModel, pod_watcher: Ref[TryAgain]) -> None:

@@ -83,7 +83,7 @@ class Subscribers:
 
     @property
     def of_nodes(self) -> tuple[Ref[NodeChanged], ...]:
-        """Those who hear of every change of a node."""
+        """The actors that hear of every change of a node."""
         return (
             self.launcher,
             self.lifecycle,

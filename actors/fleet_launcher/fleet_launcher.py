@@ -425,7 +425,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         self._book.forget(name)
 
     def _postpone(self, claim: NodeClaim, why: str) -> None:
-        """Say on a claim of no pool why its launch failed, and launch it again after a while."""
+        """Write on a claim without a pool why its launch failed, and launch it again after a while."""
         self._book.postpone(claim.name)
         write_beside(self._tasks, *self._calls.say_failed(claim, why))
         publish(self._tasks, self._calls.writer, launch_failed(claim, why))
@@ -433,7 +433,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         self.later(("resume", claim.name), Resume(claim.name), seconds=seconds)
 
     def _take_back(self, tick: GiveUp) -> None:
-        """Say that a claim is to go, now and then until it does; of one that is not written, when it is."""
+        """Send that a claim is given up, again and again until it is gone, but not before it is written."""
         given_up = self._book.given_up(tick.name)
         if given_up is not None and given_up.written:
             self._termination.tell(given_up.says)

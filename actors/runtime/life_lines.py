@@ -21,7 +21,7 @@ _MOST_PACKINGS: Final = 10
 
 
 def tell_packing(log: Log, claims: Iterable[NodeClaim]) -> None:
-    """Tell which kinds of nodes a decision makes: ten at most, the others are in its trace."""
+    """Log the kinds of nodes a decision makes: ten at most, the others are in its trace."""
     groups: dict[tuple[str, tuple[str, ...]], list[NodeClaim]] = {}
     for claim in claims:
         groups.setdefault((claim.pool, claim.instance_types), []).append(claim)
@@ -37,7 +37,7 @@ def tell_packing(log: Log, claims: Iterable[NodeClaim]) -> None:
 
 
 def tell_created(log: Log, claim: NodeClaim) -> None:
-    """Tell that a claim is written: a machine or a nodeclaim, by its generation."""
+    """Log that a claim is written: a machine or a nodeclaim, by its generation."""
     log(
         f"created {_kind(claim)}",
         logger="controller.provisioner",
@@ -48,7 +48,7 @@ def tell_created(log: Log, claim: NodeClaim) -> None:
 
 
 def tell_bought(log: Log, instance: Instance) -> None:
-    """Tell which instance EC2 gave."""
+    """Log the instance EC2 gave."""
     log(
         "launched instance",
         logger="controller.provisioner.cloudprovider",
@@ -60,7 +60,7 @@ def tell_bought(log: Log, instance: Instance) -> None:
 
 
 def tell_launched(log: Log, claim: NodeClaim, instance: Instance) -> None:
-    """Tell that a claim says which instance it has, and what that leaves to pods."""
+    """Log that a claim is written with its instance, and what that leaves to pods."""
     log(
         f"launched {_kind(claim)}",
         logger=_logger(claim, "lifecycle"),
@@ -74,7 +74,7 @@ def tell_launched(log: Log, claim: NodeClaim, instance: Instance) -> None:
 
 
 def tell_failed(log: Log, name: str, cause: Cause, why: str) -> None:
-    """Tell that a claim got no instance: a warning, but where EC2 only had no capacity."""
+    """Log that a claim got no instance: a warning, except where EC2 had no capacity."""
     expected = cause is Cause.INSUFFICIENT_CAPACITY
     log(
         "failed launching nodeclaim",
@@ -86,12 +86,12 @@ def tell_failed(log: Log, name: str, cause: Cause, why: str) -> None:
 
 
 def tell_registered(log: Log, claim: NodeClaim, node: str, span: SpanContext | None) -> None:
-    """Tell that a claim's node has joined, as its span does."""
+    """Log that a claim's node has joined, with the context of its span."""
     _tell_stage(log, f"registered {_kind(claim)}", claim, node, span)
 
 
 def tell_initialized(log: Log, claim: NodeClaim, node: str, span: SpanContext | None) -> None:
-    """Tell that a claim's node can be used, as its span does."""
+    """Log that a claim's node can be used, with the context of its span."""
     _tell_stage(log, f"initialized {_kind(claim)}", claim, node, span)
 
 
@@ -101,7 +101,7 @@ def _tell_stage(log: Log, text: str, claim: NodeClaim, node: str, span: SpanCont
 
 
 def tell_taken(log: Log, view: NodeView, notice: NodeInterrupted) -> None:
-    """Tell that a node goes because EC2 takes its machine."""
+    """Log that a node goes because EC2 takes its machine."""
     log(
         "initiating delete from interruption message",
         logger="controller.interruption",
@@ -111,7 +111,7 @@ def tell_taken(log: Log, view: NodeView, notice: NodeInterrupted) -> None:
 
 
 def tell_node_deleted(log: Log, claim: NodeClaim, record: EndRecord) -> None:
-    """Tell that a node's machine is gone, and why."""
+    """Log that a node's machine is gone, and why."""
     log(
         "deleted node",
         logger="controller.termination",
@@ -122,7 +122,7 @@ def tell_node_deleted(log: Log, claim: NodeClaim, record: EndRecord) -> None:
 
 
 def tell_deleted(log: Log, claim: NodeClaim, record: EndRecord) -> None:
-    """Tell that a claim is gone, and why."""
+    """Log that a claim is gone, and why."""
     log(
         f"deleted {_kind(claim)}",
         logger=_logger(claim, "termination"),

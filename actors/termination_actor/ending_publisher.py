@@ -49,7 +49,7 @@ class EndingPublisher:
         self._volumes: dict[str, None] = {}
 
     def expiring(self, view: NodeView, state: Leaving, pods: Iterable[Pod]) -> None:
-        """Tell when a claim's termination grace period ends, as long as its node is not drained.
+        """Publish when a claim's termination grace period ends, as long as its node is not drained.
 
         The claim says so in any case; people are warned where there are pods that may be cut short.
         """
@@ -65,7 +65,7 @@ class EndingPublisher:
             self._write(view, {labels.TERMINATION_TIMESTAMP: write_instant(state.deadline)}, ())
 
     def warned(self, view: NodeView, notice: NodeInterrupted, *, news: bool, ends: bool) -> None:
-        """Tell what EC2, or who else, warned of where that is `news`, and whether it `ends` the node."""
+        """Publish the warning of an instance's end, where it is `news`, and whether it `ends` the node."""
         for event in warned(view, notice) if news else ():
             publish(self._tasks, self._writer, event)  # several warnings may have one reason
         if ends:
@@ -86,7 +86,7 @@ class EndingPublisher:
     def moved(
         self, view: NodeView | None, state: Leaving | None, moved: MovedOut, error: Exception | None
     ) -> None:
-        """Tell that a pod was evicted, or deleted as time is up, or, with `error`, why it was not."""
+        """Publish that a pod was evicted, or deleted as time is up, or, with `error`, why it was not."""
         if state is None:
             return
         match moved.outcome:
@@ -100,7 +100,7 @@ class EndingPublisher:
                 pass
 
     def detaching(self, view: NodeView, volumes: frozenset[str]) -> None:
-        """Tell which volumes an end waits for; none, when it waits no longer."""
+        """Publish the volumes a node's end waits for; with none, that it waits no longer."""
         if not volumes:
             self._volumes.pop(view.name, None)
             return
@@ -114,7 +114,7 @@ class EndingPublisher:
         self._show(view, *ended(view, volumes_left=view.name in self._volumes), record=record)
 
     def gone(self, claim: NodeClaim, record: EndRecord) -> None:
-        """Tell why a claim that is gone ended, and its node: people know it by that name."""
+        """Publish why a claim that is gone ended, on it and on its node: people know it by that name."""
         node = (ObjectRef("Node", claim.node_name),) if claim.node_name else ()
         self._publish(ClusterEvent(about, "Ended", record.sentence()) for about in (of_claim(claim), *node))
 

@@ -45,17 +45,17 @@ class ConsolidationPlanned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodesGoLater:
-    """These nodes, by name, are all that consolidation is to take later than now, in order."""
+    """All nodes, by name, that consolidation would take, and takes later than now; in order."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveWithdrawn:
-    """These nodes, by name, stay after all: what was to take their pods will not, or costs too much.
+    """A consolidation move is withdrawn: its nodes, by name, stay. `why` is the reason, as a sentence.
 
-    `bought` is for how many claims the move had asked, `saves` what it would have saved, $/h. `about` is what
-    people know the nodes by.
+    `bought` is how many claims the move had asked for, `saves` the saving it was expected to make, $/h.
+    `about` are the objects that events about the nodes are published for.
     """
 
     names: tuple[str, ...]

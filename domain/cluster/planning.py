@@ -66,14 +66,16 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidation:
-    """The part of a snapshot that is to be consolidated: see `ConsolidationProblem`.
+    """The consolidation pass of a snapshot: the candidates, and the terms on which they may go.
 
-    `staying` are nodes that are no candidates, and why; `events` the reason of the event that says so, for
-    those of which people are told. `about` is what each node is known by, by name.
-    `state` stands for all that was looked at: while it is the same, there is no other answer. It, the
-    candidates and the nodes that stay are the same before `same_until` (None: always) where nothing happens.
-    With `urgent_only`, only a decision on pods that lose their machine ends the search for moves. With
-    `whole`, budgets do not bound what is looked for.
+    The first four fields are those of `ConsolidationProblem`. `staying` are the nodes that are no candidates,
+    with the reason; `events` has, by node, the reason of the event to publish about it, and `about` the
+    objects that the event is about.
+
+    `state` identifies everything the pass looks at: an equal state gives an equal plan. Without changes in
+    the cluster, `state`, the candidates and the staying nodes hold until `same_until` (None: for good). With
+    `urgent_only`, only a decision on pods that lose their machine ends the search for moves. With `whole`,
+    budgets do not limit the search.
     """
 
     candidates: tuple[CandidateNode, ...]

@@ -44,7 +44,7 @@ class Help(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoreToBuy:
-    """There may be more to buy than there was: what had run out `again`, or what nobody sold before."""
+    """More offerings are for sale than before: those that had run out (`again`), or new ones."""
 
     again: bool
 

@@ -35,7 +35,7 @@ class UntriedPods:
     """
 
     def __init__(self, objects: Inventory, promises: PromiseBook, *, spread_by_default: bool) -> None:
-        """With `spread_by_default` the scheduler spreads pods that do not say how."""
+        """Start with no pod untried. With `spread_by_default`, pods without a spread have the scheduler's."""
         self._objects = objects
         self._promises = promises
         self._spread_by_default = spread_by_default

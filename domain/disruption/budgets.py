@@ -138,7 +138,7 @@ class BudgetBook:
             self._taken[name] = None
 
     def release(self, names: Iterable[str]) -> None:
-        """These no longer count as being disrupted."""
+        """Stop counting these nodes as being disrupted."""
         for name in names:
             self._taken.pop(name, None)
 

@@ -40,7 +40,7 @@ class ConsolidationRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationScope:
-    """The part of a cluster that may be consolidated now, on which terms, and why other nodes stay.
+    """Candidates for consolidation, the terms of their pools, and why the other nodes stay.
 
     Budgets of pools are not asked: `terms` leave open how many nodes may go. Candidates, nodes that stay
     and those that do not receive pods are the same before `same_until` (None: always) where nothing happens.

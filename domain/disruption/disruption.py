@@ -84,7 +84,7 @@ class DisruptionAllowed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisruptionRefused:
-    """These nodes stay for now; propose them anew when it suits, after longer where it is `lasting`."""
+    """A proposal is refused: its nodes stay. It may be made again, after a longer pause where `lasting`."""
 
     pool: str
     candidates: tuple[str, ...]
@@ -94,7 +94,7 @@ class DisruptionRefused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisruptionBlocked:
-    """These would be given up, or would give nodes up, and may not: a sentence says why."""
+    """A disruption of nodes, or by a pool, is blocked. `about` are the objects, `why` is a sentence."""
 
     about: tuple[ObjectRef, ...]
     why: str

@@ -81,7 +81,7 @@ def _alike(before: ExistingNode | None, now: ExistingNode) -> bool:
 
 
 class _Seen:
-    """Says which pods are placed by others that changed, or, where they spread, by `nodes` that did."""
+    """Changes as topology terms of other pods see them: changed pods, and with `nodes` the nodes too."""
 
     def __init__(self, model: ClusterModel, changes: Iterable[PodMoved], *, nodes: bool) -> None:
         self._model = model

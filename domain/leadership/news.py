@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class LeaseHeld:
-    """This replica holds the lease, and may act."""
+    """The lease is held by this replica, which may act."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Until when this process may change anything outside of itself."""
+"""Tenure: until when this process may change anything outside of itself."""
 
 from __future__ import annotations
 

@@ -249,5 +249,5 @@ class Blocker:
 
     @property
     def group(self) -> str:
-        """The part of the reason that all nodes that are kept so have in common."""
+        """The reason without what differs between nodes, to group the nodes that are kept for it."""
         return self.block.group or self.sentence

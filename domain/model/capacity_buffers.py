@@ -51,7 +51,7 @@ class CapacityBuffer:
 
     @property
     def key(self) -> str:
-        """Its name as people write it: namespace/name."""
+        """The buffer as people write it: namespace/name."""
         return f"{self.namespace}/{self.name}"
 
     @property

@@ -36,7 +36,7 @@ class UnavailableError(PortError):
 
 
 class NotLeadingError(UnavailableError):
-    """This replica may change nothing now, as it does not hold the lease. Nothing was sent."""
+    """A change is refused because this replica does not hold the lease. Nothing was sent."""
 
 
 class NodeClassNotReadyError(PortError):

@@ -97,7 +97,7 @@ class FleetRequest:
 
     @property
     def tenancy(self) -> str:
-        """Whose hardware the instances run on, as the label of nodes says it."""
+        """The tenancy of the instances, as the label of nodes has it: "dedicated" or "default"."""
         return "dedicated" if self.dedicated else "default"
 
     @property

@@ -62,7 +62,10 @@ class Offering:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overhead:
-    """The part of its capacity that no pod gets. `missing` is what nodes were seen to have less for them."""
+    """Capacity of a node that pods cannot use.
+
+    `missing` is how much less capacity nodes of the type turned out to have than EC2 states.
+    """
 
     kube_reserved: Resources = NOTHING
     system_reserved: Resources = NOTHING

@@ -18,9 +18,9 @@ _ALL: Final = tuple(Purpose)
 
 
 class Lanes(Generic[T]):
-    """Those who wait for a turn, in a lane for each purpose. Mutable, and not safe for threads by itself.
+    """A queue with a lane for each purpose. Mutable; callers serialize access to it.
 
-    Nobody overtakes others of their own lane. A lane that is not open now is given no turn, and owed none.
+    A lane is first in, first out. A lane that is not open now is given no turn, and owed none.
     """
 
     def __init__(self) -> None:

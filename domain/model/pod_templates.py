@@ -30,5 +30,5 @@ class StoredPodTemplate:
 
     @property
     def key(self) -> str:
-        """Its name as people write it: namespace/name."""
+        """The template as people write it: namespace/name."""
         return f"{self.namespace}/{self.name}"

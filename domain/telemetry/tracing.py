@@ -53,7 +53,7 @@ class SpanContext:
 
 
 class SpanKind(StrEnum):
-    """The part a span plays towards others."""
+    """Kinds of spans, by their relation to other spans, as OpenTelemetry defines them."""
 
     INTERNAL = "internal"
     CLIENT = "client"

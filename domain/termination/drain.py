@@ -73,7 +73,7 @@ class Abandon:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteClaim:
-    """Say in the API that the claim is to go, and why: from here on a restart goes on by itself."""
+    """Delete the claim in the API, with the cause. From here on a restart continues from the API alone."""
 
     claim: NodeClaim
 
@@ -88,7 +88,7 @@ class FindInstance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteNode:
-    """Say in the API that the node is to go."""
+    """Delete the node in the API."""
 
     node: Node
 

@@ -114,7 +114,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Of a node in `state`, where `where` holds: what to `do`, and the state `then`, when it is done.
+    """A row of the table: in `state`, if `where` holds, `do` the step, and `then` is the next state.
 
     `do` returns a step, an instant to look again at, or True where only the state changes. Where the row does
     not hold it returns None or False.

@@ -126,7 +126,7 @@ class Leaving:
 
     @property
     def told_at(self) -> datetime:
-        """Since when it is known how long its pods have."""
+        """The time from which it is known how long the node's pods have."""
         return self.noticed_at or self.began_at
 
     @property

@@ -142,7 +142,7 @@ def _unlike(conflict: Requirement, known: Requirements) -> tuple[Reason, str, Va
 
 
 def _full(spec: PodSpec, existing_node: ExistingNode, short: Sequence[str]) -> tuple[str, Values]:
-    """Say of which resource the least share of what is asked for is free; a full node is full of pods."""
+    """Return the sentence and values for the resource that falls short most; pods first, of a full node."""
     name = (
         PODS
         if PODS in short

@@ -55,13 +55,13 @@ class CandidateNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolTerms:
-    """On which terms nodes of a pool are consolidated.
+    """Terms on which the nodes of one pool are consolidated.
 
-    `payback` is the time within which a move must have earned what it costs, None where any saving will do.
-    `cost` ($/h) and `disruption` are the sums over all nodes of the pool, which Balanced compares with.
+    `payback` is the time within which a move must have earned what it costs, None where any saving is enough.
+    `cost` ($/h) and `disruption` are sums over all nodes of the pool, for the scores of the policy Balanced.
     `allowed` is how many of its nodes budgets let go now, None for no limit. `return_premium` is the share by
-    which nodes of a pool of more than its `weight` may cost more that take their place, None where nodes do
-    not go for the sake of weight.
+    which nodes of a pool of higher `weight` may cost more than the nodes of this pool that they replace, None
+    where price alone counts.
     """
 
     policy: ConsolidationPolicy = ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED

@@ -17,7 +17,7 @@ from treenail.domain.packing.plan import PlannedClaim
 
 
 class Returns:
-    """Tells which nodes may go for the sake of their pool's weight, and for what price."""
+    """Price limits of moves that bring pods back to a pool of higher weight."""
 
     def __init__(self, problem: ConsolidationProblem) -> None:
         self._terms = problem.terms

@@ -26,7 +26,7 @@ class StateChanges:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SavedState:
-    """What was free on nodes at one moment, and what the groups of a trial's pods counted."""
+    """Free resources of the existing nodes, and counts of a trial's topology groups, at one moment."""
 
     nodes: ExistingNodes
     room: SavedRoom

@@ -30,7 +30,7 @@ class SavedRoom:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoomChanges:
-    """How what is free on existing nodes changed, and what was attached to them."""
+    """Changes of the free resources of existing nodes, and of the volumes attached to them."""
 
     free: Changes
     attached: AttachmentChanges

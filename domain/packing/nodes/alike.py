@@ -14,7 +14,7 @@ _EXACTLY: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """So many `copies` of a node of type `at`, each with so many `pods`."""
+    """Equal nodes: `copies` of a node of type `at`, each with `pods` pods."""
 
     at: int
     pods: int

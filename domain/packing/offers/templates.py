@@ -38,7 +38,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TemplateArrays:
-    """The part of a template that follows from its pool, the catalogue and daemons alone."""
+    """Arrays of a template that depend on its pool, the catalogue and the daemons alone."""
 
     admitted: Bools
     daemons: Floats

@@ -11,10 +11,10 @@ from treenail.domain.packing.offers.node_options import NodeOption
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedNode:
-    """So many `copies` of one node. `parts` is how many units of each pod group (by index) each holds.
+    """A planned node, times `copies`. Copies keep the work independent of the number of nodes.
 
-    `row` is the type of its option that it is meant to be, the cheapest one allowed. `load` (R) is what its
-    pods request together. Copies keep the work independent of the number of nodes.
+    `parts` is how many units of each pod group (by index) one copy holds, `load` (R) what they request
+    together. `row` is the instance type the node is planned with, the cheapest one its option allows.
     """
 
     option: NodeOption

@@ -48,7 +48,7 @@ def resources_of(template: NodeTemplate) -> list[str]:
 
 
 def too_little_for_daemons(name: str, had: Sequence[str]) -> Reasoned:
-    """Say that daemons alone ask for more of a resource than any type has; `had` are those there are of."""
+    """Return the refusal where daemons ask for more of a resource than any type has; `had` are those sold."""
     # Which of the two is the mistake: a resource that exists and is too scarce, or one that nobody sells.
     if name in had:
         detail = f"the daemons of a new node ask for more {name} than the largest type has"
@@ -88,7 +88,7 @@ def not_tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> Said:
 
 
 def conflicting(conflict: Requirement, known: Requirements, template: NodeTemplate) -> Reasoned:
-    """Say what a pool has, or has not, of a label that is required."""
+    """Return the refusal where a pool does not have a label, or a value of it, that is required."""
     own, asked = known.get(conflict.key), str(conflict)
     if conflict.key in _NAMES:
         detail = f"{conflict} is asked for, and a node still to be bought has no name yet"
@@ -108,7 +108,7 @@ def conflicting(conflict: Requirement, known: Requirements, template: NodeTempla
 
 
 def no_type(requirement: Requirement, template: NodeTemplate, left: Bools) -> Reasoned:
-    """Say which requirement none of the types meets that were `left` (T) by those before it."""
+    """Return the refusal where none of the types `left` (T) by earlier requirements meets this one."""
     masks = template.table.masks
     known = masks.values(requirement.key)
     near = likest_of(requirement.values.difference(known), known)
@@ -133,7 +133,7 @@ def _values_left(key: str, template: NodeTemplate, left: Bools) -> tuple[str, ..
 
 
 def no_capacity(template: NodeTemplate, able: Indices, together: Requirements) -> Reasoned:
-    """Say that none of the types `able` is for sale where it would have to be, for now or ever."""
+    """Return the refusal where none of the types `able` is for sale in the places left, now or ever."""
     offers = template.table.offers
     names = listed(sorted(template.table.types[t].name for t in able), _SHOWN)
     asked = " and ".join(str(together[key]) for key in OF_PLACES if key in together)
@@ -148,7 +148,7 @@ def no_capacity(template: NodeTemplate, able: Indices, together: Requirements) -
 
 
 def contradiction(kind: PodKind) -> Reasoned:
-    """Say what leaves pods no node at all: what they ask for, by itself or with their volumes and claims."""
+    """Return the refusal where a pod's requirements contradict each other, or its volumes and claims."""
     # Without its volumes and claims the pod would have levels: so they are what contradicts it.
     if kind.volumes is not None and relaxation_of(kind.spec, Wants(wishes=False), Demands()).levels:
         for own in kind.spec.alternatives():
@@ -163,7 +163,7 @@ def contradiction(kind: PodKind) -> Reasoned:
 def out_of_reach(
     wanted: Requirement, own: Requirement | None, who: str, needs: VolumeNeeds | None
 ) -> Reasoned:
-    """Say that pods can reach their volumes or devices nowhere that `who` may be, which has `own`."""
+    """Return the refusal where volumes or devices cannot be reached from where `who`, with `own`, may be."""
     of_devices = needs is not None and any(wanted.key in one for one in needs.device_nodes)
     reason = Reason.DEVICE_TOPOLOGY if of_devices else Reason.VOLUME_TOPOLOGY
     named = "the devices of its resource claims can be used" if of_devices else "its volumes can be reached"
@@ -183,7 +183,7 @@ def of_types(key: str, template: NodeTemplate) -> Requirement | None:
 
 
 def taken(ports: Iterable[HostPort], template: NodeTemplate, types: Indices) -> Said | None:
-    """Say which of `ports` daemons take on all of `types`, None where some type leaves all of them free."""
+    """Return the sentence for a host port, if daemons take enough of `ports` to leave none of `types`."""
     free = np.ones(len(types), dtype=np.bool_)
     for port in ports:
         for daemon, there in sorted(template.ports.items()):
@@ -196,13 +196,13 @@ def taken(ports: Iterable[HostPort], template: NodeTemplate, types: Indices) -> 
 
 
 def port_taken(port: HostPort, where: str) -> Said:
-    """Say that a host port is taken."""
+    """Return the sentence and values for a host port that is taken."""
     name = f"{port.port}/{port.protocol}"
     return f"the host port {name} is taken {where}", Values(name, name)
 
 
 def too_few_values(template: NodeTemplate, types: Indices) -> Said | None:
-    """Say of which label `types` have fewer values than the pool's minValues, None where of none."""
+    """Return the sentence for a label with fewer values on `types` than minValues asks; None without one."""
     for requirement in template.requirements.in_order():
         if requirement.min_values is None:
             continue

@@ -155,7 +155,7 @@ class Refusals:
         return Reason.TOO_LARGE, *self._at_once(one, template, types)
 
     def _at_once(self, one: PodClass, template: NodeTemplate, types: Indices) -> tuple[str, Values]:
-        """Say which resource falls short by the least on the type that comes nearest to all."""
+        """Return the sentence and values for the scarcest resource of the type that comes nearest to all."""
         asked = one.requests > 0
         # The nearest type is the one that gives the most of what is asked for, each resource counted up to
         # what is needed: the change that it calls for is the smallest.

@@ -130,7 +130,7 @@ class Blockers:
         return Reason.TOPOLOGY_SPREAD, detail, values
 
     def _without_colocated(self, by: Restriction) -> Blocked:
-        """Say that the pods to be near are not where these could go, and where there are such."""
+        """Return the refusal where the pods to be near are elsewhere, and the domains that have such pods."""
         term = by.group.term
         wanted = said(term.selector)
         held = sorted(domain for domain, count in by.group.counts.items() if count)
