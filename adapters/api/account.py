@@ -1,4 +1,4 @@
-"""What an AWS account has of which nodes are made, and when a cluster was written down.
+"""An AWS account's parts that nodes are made of, and the header of a cluster snapshot.
 
 Values of the kinds Account and ClusterSnapshot of treenail.sh.
 """
@@ -117,7 +117,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSnapshot:
-    """When a cluster was written down, and what could not be read then: "KIND: why" or "KIND NAME: why"."""
+    """The header of a snapshot: its time, and what could not be read: "KIND: why" or "KIND NAME: why"."""
 
     name: str
     uid: str = ""

@@ -41,7 +41,7 @@ class _Named(msgspec.Struct):
 
 
 class _Header(msgspec.Struct, rename="camel"):
-    """What tells one object from another, and the objects of a list as they are written."""
+    """Version, kind and name of a document, and the objects of a list as they are written."""
 
     api_version: str = ""
     kind: str = ""

@@ -10,7 +10,7 @@ from treenail.domain.model.errors import UnavailableError
 
 
 class Header(msgspec.Struct, rename="camel"):
-    """What tells one object from another, in its metadata."""
+    """The metadata that identifies an object and its version."""
 
     name: str = ""
     namespace: str = ""

@@ -1,6 +1,6 @@
-"""How long pods of Jobs run that only sleep, as those of examples and trials do.
+"""Run times of pods of Jobs that only sleep, as those of examples and trials do.
 
-The command of a container is looked at here alone, not kept: it may hold secrets.
+The command of a container is read here and not kept: it may hold secrets.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _STATUSES: Final = frozenset(Status)
 
 
 class OwnerReference(Model, kw_only=True):
-    """Who an object belongs to."""
+    """A reference to an owner of the object."""
 
     api_version: str = ""
     kind: str
@@ -42,7 +42,7 @@ class OwnerReference(Model, kw_only=True):
 
 
 class TemplateMetadata(Model):
-    """What a template says of the objects made from it."""
+    """The labels and annotations that a template gives the objects made from it."""
 
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class TemplateMetadata(Model):
 
 
 class Identity(TypedDict):
-    """Which object at which revision."""
+    """The identity of an object and its version, as arguments for a value of the domain."""
 
     name: str
     uid: str
@@ -134,7 +134,7 @@ class StrictObjectMeta(ObjectMeta, forbid_unknown_fields=True):
 
 
 class StrictTemplateMetadata(TemplateMetadata, forbid_unknown_fields=True):
-    """What a pool says of its nodes."""
+    """The labels and annotations that a pool gives its nodes."""
 
 
 class ConditionModel(Model):
@@ -181,7 +181,10 @@ class CoreConditionModel(Model):
 
 
 class StrictObject(StrictModel):
-    """What every object of ours begins with. `metadata` is checked apart, to name what is missing."""
+    """The base of the models of our kinds.
+
+    `metadata` is checked apart, to name what is missing.
+    """
 
     api_version: str = ""
     kind: str = ""
@@ -189,6 +192,6 @@ class StrictObject(StrictModel):
 
 
 class CoreObject(Model):
-    """What every object of Kubernetes' own begins with."""
+    """The base of the models of Kubernetes' own kinds."""
 
     metadata: ObjectMeta = field(default_factory=ObjectMeta)

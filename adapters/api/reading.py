@@ -15,11 +15,11 @@ LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """Where translations of many objects meet: pod specs are shared over all of one reading.
+    """The context of one reading of many objects. Equal pod specs become one object within it.
 
-    With `templates`, workloads that are watched are read with what their pods are made from; with
-    `for_pods_only`, as ones for whose pods no nodes are wanted before they are there. `at` is when objects
-    are taken to be created that do not say (a manifest, not the API server's).
+    With `templates`, watched workloads are read with the templates of their pods. With `for_pods_only`, they
+    are read as wanting no nodes for pods that do not exist yet. `at` is the time of creation of objects that
+    have none (those of a manifest, not of the API server).
     """
 
     at: datetime = LONG_AGO

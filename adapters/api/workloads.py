@@ -34,7 +34,7 @@ RUNS_FOR: Final = "treenail.sh/runs-for"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replicated:
-    """What makes so many pods of one template. `selector` matches the template's labels."""
+    """A workload that runs `replicas` pods of one template. `selector` matches the template's labels."""
 
     name: str
     namespace: str = "default"
@@ -128,7 +128,7 @@ class Job:
 
     @property
     def wanted(self) -> int:
-        """How many pods it wants at a time now, those included that run."""
+        """The number of pods it wants to run now, including those that run."""
         if self.ended or self.suspended:
             return 0
         if self.completions is None:

@@ -33,7 +33,7 @@ def pod(
     context: Context = None,
     output: Output = OutputFormat.TABLE,
 ) -> None:
-    """Tell why a pod is on its node, or on none, and what keeps it there."""
+    """Explain why a pod is on its node, or on none, and what keeps it there."""
     namespace, _, short = name.rpartition("/")
     namespace = namespace or "default"
     if not short or "/" in namespace:
@@ -63,7 +63,7 @@ def node(
     context: Context = None,
     output: Output = OutputFormat.TABLE,
 ) -> None:
-    """Tell why a node is there, whether it may go, and why it goes or went."""
+    """Explain why a node is there, whether it may go, and why it goes or went."""
     now = datetime.now(UTC)
     with _open(kubeconfig, context) as cluster:
         look = cluster.look(buffers=True)

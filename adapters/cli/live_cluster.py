@@ -52,7 +52,7 @@ class ToldEvent:
 
 @dataclass(frozen=True, slots=True)
 class ClusterContents:
-    """What was there. Of what is `set_aside` the model knows nothing."""
+    """The contents of a cluster: the model, and the objects `set_aside`, which the model does not have."""
 
     model: ClusterModel
     set_aside: tuple[ObjectSetAside, ...] = ()
@@ -220,7 +220,7 @@ class LiveCluster:
 
 @dataclass(frozen=True, slots=True)
 class _Into:
-    """Where facts go."""
+    """A reference that puts facts into a queue."""
 
     facts: SimpleQueue[ClusterFact | BaseException]
 

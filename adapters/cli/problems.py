@@ -8,4 +8,4 @@ BAD_INPUT: Final = 2
 
 
 class BadInputError(Exception):
-    """What the user gave cannot be worked with; the text is the one line to show."""
+    """Input that cannot be used. The text is the one line shown to the user."""

@@ -74,9 +74,10 @@ _POOLS: Final = ("NodePool", "Provisioner")
 
 
 class RehearsalOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What is to be rehearsed, as it was written. Each action is a time and what is done then.
+    """The options of a rehearsal as the user wrote them. Each action is a time and what is done then.
 
-    `others` and `other_settings` are what side B has besides; without them there is one side.
+    `others` and `other_settings` are the additional files and settings of side B; without them there is one
+    side.
     """
 
     files: tuple[str, ...]

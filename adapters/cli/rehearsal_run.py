@@ -37,10 +37,10 @@ _UNTAINTED_AFTER: Final = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsalRun:
-    """What is rehearsed, for so many `seconds`. `said` are settings by variable; fields below come first.
+    """A rehearsal to run, `seconds` long. `said` are settings by variable; the fields below override it.
 
-    `region` is where it is, by default as the manifests say.
-    With `skips`, an action that cannot be done is told of in the timeline, and the rehearsal goes on.
+    `region` is where it is, by default as the manifests say. With `skips`, an action that cannot be done is
+    noted in the timeline, and the rehearsal goes on.
     """
 
     manifests: tuple[Manifest, ...]

@@ -81,7 +81,7 @@ def _write(documents: list[Tree], stream: TextIO) -> None:
 def _tell(
     cluster: ClusterWritten, read: AccountWritten | None, missing: tuple[str, ...], output: str
 ) -> None:
-    """Tell in a line what was read, and in one more what could not be."""
+    """Write a line on what was read to stderr, and warnings on what was not."""
     of_account = f"; of the account {read.told}" if read is not None and read.document else ""
     sys.stderr.write(f"treenail: {output}: {cluster.counts()}{of_account}\n")
     if missing:

@@ -1,4 +1,4 @@
-"""What an account has of which the nodes of a cluster are made, as one document."""
+"""The account of a snapshot: what nodes of the cluster are made of, as one document."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class AccountWritten:
 
     @property
     def told(self) -> str:
-        """How much there is of each part: "6 subnets, 1,204 prices"."""
+        """The number of each part: "6 subnets, 1,204 prices"."""
         spec: Mapping[str, Any] = self.document["spec"] if self.document is not None else {}
         prices = spec.get("prices", {})
         parts = {

@@ -54,7 +54,7 @@ KINDS: Final[tuple[_Kind, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class ClusterWritten:
-    """What a cluster has, redacted. `not_read` is "KIND: why" of each kind, or object, that is missing."""
+    """The objects of a cluster, redacted. `not_read` is "KIND: why" for each missing kind or object."""
 
     context: str
     version: str

@@ -21,7 +21,10 @@ _MOST_NAMED: Final = 10
 
 
 class SweepHeader(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is swept: with all seeds from `first` to `last`. `digest` is of the options and all files."""
+    """The header of a sweep over all seeds from `first` to `last`.
+
+    `digest` is of the options and all files.
+    """
 
     version: str
     digest: str

@@ -135,12 +135,12 @@ class Controller:
 
     @property
     def probe_port(self) -> int:
-        """Where the probes are served, 0 before the start."""
+        """The port of the probes, 0 before the start."""
         return self._probes.port if self._probes is not None else 0
 
     @property
     def metrics_port(self) -> int:
-        """Where the metrics are served, 0 before the start."""
+        """The port of the metrics, 0 before the start."""
         return self._metrics.port if self._metrics is not None else 0
 
     def _await_end(self) -> BaseException | None:

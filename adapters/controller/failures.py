@@ -24,7 +24,10 @@ _FILE: Final = "failures.json"
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """When the process failed of late, oldest first, and how often since that was too often (or None)."""
+    """Times of recent failures, oldest first.
+
+    `more` is how many failures followed since there were too many, None where there were not.
+    """
 
     times: tuple[datetime, ...] = ()
     more: int | None = None

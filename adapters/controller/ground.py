@@ -16,11 +16,11 @@ from treenail.domain.ports import LeaseStore, Telemetry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What the ports are opened with.
+    """The arguments that the ports are opened with.
 
-    `dated` hears what time it is at the API server, with each of its answers. `congested` says that the
-    actors have enough to do, `interruptions_congested` that those have who hear of interruptions. `failed`
-    gets unexpected exceptions. `tenure` is asked before each call that changes something.
+    `dated` is called with the time in each answer of the API server. `congested` is True while the actors are
+    busy, `interruptions_congested` while the actors that hear of interruptions are. `failed` gets unexpected
+    exceptions. `tenure` is asked before each call that changes something.
     """
 
     settings: Settings

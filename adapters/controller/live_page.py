@@ -29,7 +29,7 @@ _HTML: Final = "text/html; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class _Into:
-    """Where an answer goes."""
+    """A reference that puts an answer into a queue."""
 
     answers: SimpleQueue[StateShown]
 

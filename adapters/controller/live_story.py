@@ -28,7 +28,7 @@ _MOST_DECISIONS: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What was there at one moment: pods that ran and that waited, and the $ per hour of all nodes."""
+    """A sample of the cluster: pods that run and that wait, and the cost of all nodes, $/h."""
 
     at: datetime
     running: int

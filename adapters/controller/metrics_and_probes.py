@@ -19,7 +19,7 @@ PAGE_LIMITS: Final = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Page(Answer):
-    """What a path answers."""
+    """The answer for a path."""
 
     @classmethod
     def check(cls, troubles: list[str]) -> Page:
@@ -61,5 +61,5 @@ class _Pages:
         return page() if page is not None else self.refuse(HTTPStatus.NOT_FOUND, "not found")
 
     def refuse(self, status: HTTPStatus, message: str, /) -> Answer:
-        """Say why, in a line."""
+        """Return a refusal with the reason as one line of text."""
         return Answer(f"{message}\n".encode(), status)

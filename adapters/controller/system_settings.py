@@ -1,4 +1,4 @@
-"""What the actor system is told, as the settings say it: the same in the cluster and in rehearsals."""
+"""Settings of the actor system, made from the controller's: the same in the cluster and in rehearsals."""
 
 from __future__ import annotations
 

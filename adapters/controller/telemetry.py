@@ -31,7 +31,7 @@ class _Nowhere(SpanExporter):
     """Takes every span, and keeps none."""
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Say that all went well."""
+        """Drop the spans, and report success."""
         del spans
         return SpanExportResult.SUCCESS
 

@@ -15,12 +15,12 @@ _GIB: Final = 2**30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyTraits:
-    """How nodes of an image family are made.
+    """Properties of the nodes of an image family.
 
-    `pods_device` is the block device that pods write to, None where we cannot know it; `volume_size`
-    (bytes) is what it has by default. The flags tell whether the number of pods follows from the network
-    interfaces, whether the memory reserved for the kubelet does too (whatever number of pods is set), and
-    whether the kubelet is told of `podsPerCore`.
+    `pods_device` is the block device that pods write to, None where we cannot know it; `volume_size` (bytes)
+    is its default size. The flags tell whether the number of pods follows from the network interfaces,
+    whether the memory reserved for the kubelet does too (whatever number of pods is set), and whether the
+    kubelet is given `podsPerCore`.
     """
 
     pods_device: str | None

@@ -105,7 +105,7 @@ _LONGEST: Final = 500
 
 
 class AwsRefusalError(Exception):
-    """What AWS said, as the cause of a PortError: the code, and the text without anything secret."""
+    """A refusal of AWS, as the cause of a PortError: the code, and the text without anything secret."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")

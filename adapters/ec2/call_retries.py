@@ -39,7 +39,7 @@ _WORTH_TELLING_SECONDS: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Passed(Generic[R_co]):
-    """What a call gave, how many seconds it waited for permits, and how often it was made."""
+    """The answer to a call, the seconds it waited for permits, and the number of attempts."""
 
     value: R_co
     waited_seconds: float
@@ -181,7 +181,7 @@ class CallRetries:
             return max(permits.wait(now), _SHORTEST_WAIT)
 
     def _failed(self, service: str, action: str, failure: PortError, sent: float) -> None:
-        """Tell who asked for the call of an attempt that was sent at that second, and failed."""
+        """Note for the caller that an attempt, sent at monotonic second `sent`, failed."""
         note_delay(
             CallDelay(
                 cause=cause_of_error(failure),
@@ -193,7 +193,7 @@ class CallRetries:
         )
 
     def _note(self, permits: Permits, failure: PortError) -> None:
-        """Where AWS has no tokens left for us, count none either: others of the account take them too."""
+        """Empty our bucket where AWS says its own is empty: others of the account take tokens too."""
         if isinstance(failure, TooManyRequestsError):
             with self._lock:
                 permits.slow_down(self._clock.monotonic())
@@ -214,6 +214,6 @@ def _called(service: str, action: str) -> str:
 
 
 def _waited(service: str, action: str, seconds: float) -> None:
-    """Tell who asked for a call that it waited for a permit."""
+    """Note for the caller that a call waited for a permit."""
     if seconds >= _WORTH_TELLING_SECONDS:
         note_delay(CallDelay(cause=DelayCause.RATE_LIMIT, what=_called(service, action), seconds=seconds))

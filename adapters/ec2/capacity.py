@@ -30,7 +30,7 @@ _HOST_NETWORK_PODS: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSizing:
-    """What of the controller's settings sizes nodes.
+    """Settings of the controller on which the size of nodes depends.
 
     `vm_memory_overhead_percent` is the share of memory that hypervisor and kernel keep from the node (a
     fraction, in spite of its name); `reserved_enis` is how many interfaces carry no pods.

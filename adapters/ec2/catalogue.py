@@ -27,10 +27,10 @@ _DEFAULTS: Final = NodeSizing()
 
 
 class Catalogue:
-    """What EC2 sells in a region. Safe to share between threads; what it returns it never changes.
+    """The instance types that EC2 sells in a region. Threads may share it; results are never changed.
 
-    Types that differ in nothing but prices are resolved once: node classes and kubelets that size their
-    nodes alike share the result.
+    Types that differ only in prices are resolved once: node classes and kubelets that size their nodes alike
+    share the result.
     """
 
     def __init__(

@@ -28,13 +28,13 @@ _OTHER_PRICING_REGION: Final = "us-east-1"
 
 
 class ArcClient(Protocol):
-    """What we ask of ARC."""
+    """The calls to ARC (Application Recovery Controller)."""
 
     def get_managed_resource(self, *, resourceIdentifier: str) -> Mapping[str, Any]: ...  # noqa: N803
 
 
 class EksClient(Protocol):
-    """What we ask of EKS."""
+    """The calls to EKS."""
 
     def describe_cluster(self, *, name: str) -> Mapping[str, Any]: ...
 

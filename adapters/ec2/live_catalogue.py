@@ -44,7 +44,7 @@ _DEFAULTS: Final = NodeSizing()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Periods:
-    """How many seconds what selectors of node classes mean is remembered."""
+    """Seconds for which results of a node class's selectors are cached."""
 
     subnets: float = 60.0
     images: float = 60.0
@@ -54,7 +54,7 @@ _USUAL_PERIODS: Final = Periods()
 
 
 class _Source(Protocol):
-    """What is read of AWS once in a while."""
+    """A cached answer of AWS that is read anew once in a while."""
 
     def read(self, *, ahead: float = 0.0) -> object: ...
     def fresh(self, *, ahead: float = 0.0) -> bool: ...
@@ -62,7 +62,7 @@ class _Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Stock:
-    """What the region sells and for how much, as it was read."""
+    """The types, offerings and prices of the region, as they were read."""
 
     types: tuple[TypeRecord, ...]
     zones: SoldIn
@@ -87,19 +87,19 @@ class _Wanted(NamedTuple):
 
 
 class _Made(NamedTuple):
-    """What a stock comes to for a node class, and the types that it could launch if they were sold."""
+    """The types of a stock for a node class, and those that it could launch if they were sold."""
 
     sold: tuple[InstanceType, ...]
     unsold: Mapping[str, InstanceType]
 
 
 class LiveCatalogue:
-    """What node classes mean in an account, and what they can launch. Threads may share it.
+    """Node classes resolved in an account, and the types they can launch. Threads may share it.
 
-    Everything AWS says is remembered for a while: subnets and images as long as `periods` say, capacity
-    reservations a minute, security groups five minutes, types, offerings and prices twelve hours. The latter
-    are read when they are needed first, and from then on by `refresh` alone: whoever asks for types is given
-    what is known, and waits for none of it.
+    Answers of AWS are cached: subnets and images for `periods`, capacity reservations for a minute, security
+    groups for five minutes, types, offerings and prices for twelve hours. The latter are read when they are
+    needed first, and from then on by `refresh` alone: a caller gets the types that are known, and waits for
+    no call.
     """
 
     def __init__(

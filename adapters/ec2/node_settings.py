@@ -54,12 +54,12 @@ class NodeSettings:
 
     @property
     def fabric_interfaces(self) -> int:
-        """How many of the interfaces that are set carry fabric traffic alone."""
+        """The number of configured interfaces that carry fabric traffic alone."""
         return sum(one.efa_only for one in self.interfaces)
 
     @property
     def without_addresses(self) -> int:
-        """How many interfaces of the first card pods can have no addresses of."""
+        """The number of interfaces of the first card that give pods no addresses."""
         return sum(one.efa_only and one.card == 0 for one in self.interfaces)
 
 

@@ -114,9 +114,10 @@ class TypeRecord(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
 
 
 class Sale(msgspec.Struct, array_like=True, frozen=True):
-    """Where a region sells an instance type, and its prices in US dollars per hour, None where unknown.
+    """The zones in which a region sells an instance type, and its prices in US dollars per hour.
 
-    `spot_prices` are of `zones` in turn; without any, nothing is known of spot.
+    A price is None where unknown. `spot_prices` are in the order of `zones`; if empty, no spot price is
+    known.
     """
 
     instance_type: str
@@ -126,7 +127,7 @@ class Sale(msgspec.Struct, array_like=True, frozen=True):
 
 
 class RegionRecord(msgspec.Struct, frozen=True):
-    """What a region sells. `zones` maps the names of its zones to their ids, empty where they are unknown."""
+    """The offerings of a region. `zones` maps the names of its zones to their ids, empty where unknown."""
 
     region: str
     zones: dict[str, str]
@@ -144,7 +145,10 @@ class RegionRecord(msgspec.Struct, frozen=True):
 
 
 class _Offered(msgspec.Struct, frozen=True):
-    """Which types a region sells: names parted by spaces, by the last letters of the zones that do."""
+    """The types a region sells, by the last letters of the zones that sell them.
+
+    The names of the types are separated by spaces.
+    """
 
     zones: dict[str, str]
     sold: dict[str, str]
@@ -159,7 +163,10 @@ class _Offered(msgspec.Struct, frozen=True):
 
 
 class VolumePrices(msgspec.Struct, frozen=True):
-    """What volumes of a type cost a month in US dollars: each GiB, and what they are given beyond."""
+    """Monthly prices of a volume type, US dollars.
+
+    `gib` is for each GiB; the tiers are for IOPS and throughput beyond those included.
+    """
 
     gib: float
     iops: Tiers = ()

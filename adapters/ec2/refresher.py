@@ -18,7 +18,7 @@ _SOONEST: Final = 0.8
 
 
 class Refresh(Protocol):
-    """What is called: `LiveCatalogue.refresh`."""
+    """The function that is called: `LiveCatalogue.refresh`."""
 
     def __call__(self, *, ahead: float) -> None: ...
 

@@ -33,7 +33,7 @@ class SecurityGroup:
 
 
 class Variant(StrEnum):
-    """Which chips an image has the drivers of. Images that users select are for all types."""
+    """Variants of an image, by the chips it has drivers for. Images that users select are for all types."""
 
     ANY = "any"
     STANDARD = "standard"
@@ -105,11 +105,11 @@ class PlacementGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolved:
-    """What a node class's selectors mean.
+    """A node class's selectors, resolved to objects of the account.
 
-    `subnets` are sorted by free addresses, most first, and `images` by age, newest first. A node class
-    that names a launch template of the user's has no images and no security groups here: the template
-    says both. `reservations` are those in its zones, sorted.
+    `subnets` are sorted by free addresses, most first, and `images` by age, newest first. A node class that
+    names a launch template of the user's has no images and no security groups here: the template has both.
+    `reservations` are those in its zones, sorted.
     """
 
     subnets: tuple[Subnet, ...]
@@ -137,7 +137,7 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterFacts:
-    """What a node must be told of its cluster.
+    """The facts about the cluster that a node needs to join it.
 
     `certificate_authority` is PEM in base64; `version` is as "1.34"; `service_cidr` is the range of the
     cluster's services, of IPv4 or IPv6, and empty if it is unknown.

@@ -115,7 +115,7 @@ def cheaper_of(a: float, b: float) -> str:
 
 
 def cost_verdict(a: float, b: float) -> str:
-    """Say which side costs less, and by how much. Both costs are means over all seeds, in $."""
+    """Return a sentence: which side costs less, by how much. Both costs are means over all seeds, in $."""
     cheaper = cheaper_of(a, b)
     if not cheaper:
         return f"A and B cost the same: {dollars(a)}"

@@ -16,7 +16,7 @@ _STRATEGIC: Final = "application/strategic-merge-patch+json"
 
 
 class Sender(Protocol):
-    """What requests are sent by; `Connection` is one."""
+    """The sender of requests; `Connection` is one."""
 
     def request(
         self, method: str, path: str, *, body: bytes | None = None, content_type: str = _JSON

@@ -32,7 +32,7 @@ _REMEMBERED: Final = 4096
 
 
 class Part(Enum):
-    """What one request can change of a claim: its status is a resource of its own."""
+    """Parts of a claim that one request can change: the status is a resource of its own."""
 
     METADATA = None
     STATUS = "status"

@@ -42,7 +42,7 @@ _WORTH_TELLING_SECONDS: Final = 0.1
 
 
 class NotConnectedError(Exception):
-    """There is no configuration to reach a cluster by. The message says why."""
+    """No configuration to reach a cluster was found. The message says why."""
 
 
 class Connection:
@@ -141,12 +141,12 @@ class Connection:
 
     @property
     def place(self) -> str:
-        """Where the API server is, for people: nothing in it is a credential."""
+        """The address of the API server, for people: nothing in it is a credential."""
         return place_of(self._configuration)
 
     @property
     def url(self) -> str:
-        """Where the API server is."""
+        """The URL of the API server."""
         return str(self._configuration.host)
 
     def request(
@@ -193,7 +193,7 @@ class Connection:
     def _tell(
         self, cause: DelayCause, method: str, since: float, *, attempts: int = 0, why: str = ""
     ) -> None:
-        """Tell who asked for the request what has delayed it since that second of the clock."""
+        """Note for the caller what has delayed its request since second `since` of the clock."""
         seconds = self._clock() - since
         if attempts or seconds >= _WORTH_TELLING_SECONDS:
             what = f"Kubernetes/{method}"

@@ -101,7 +101,7 @@ class Definition:
 
     @property
     def ca_bundle(self) -> bytes:
-        """What the webhook's certificate is held against, PEM; nothing where none is asked."""
+        """The CA bundle that the webhook's certificate is checked against, PEM; empty where none is set."""
         try:
             return base64.b64decode(self._client.ca_bundle)
         except (binascii.Error, ValueError):

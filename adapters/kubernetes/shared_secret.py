@@ -29,7 +29,7 @@ class _Read(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What the Secret held when it was read. What is not base64 is there, and empty."""
+    """The data of the Secret when it was read. A value that is not base64 is kept as empty."""
 
     data: Mapping[str, bytes] = field(repr=False)
     resource_version: str
@@ -39,7 +39,7 @@ class SharedSecret:
     """One Secret. Writing it is refused, as a ConflictError, where another was faster."""
 
     def __init__(self, calls: ApiCalls, *, name: str, namespace: str, release: str = "") -> None:
-        """Where it is made, it can be taken over by a Helm `release` of its namespace."""
+        """Access the Secret `name`. A new one can be taken over by a Helm `release` of its namespace."""
         self._release = release
         self._calls = calls
         self._name = name

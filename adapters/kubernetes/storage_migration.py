@@ -24,7 +24,7 @@ _MOST_REFUSED: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """How one went: so many objects were written anew, and so many could not be."""
+    """The result of a migration: objects written anew, and objects that could not be."""
 
     written: int
     refused: int

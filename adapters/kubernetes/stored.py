@@ -102,7 +102,7 @@ class Stored:
 
     @property
     def shown(self) -> Tree:
-        """What is written beside conditions, by field; None where the field is not there."""
+        """The status fields other than conditions, by name; None where a field is not there."""
         status = self.status
         return {
             "subnets": status.subnets,
@@ -114,12 +114,12 @@ class Stored:
 
     @property
     def usage(self) -> Tree:
-        """What the status of a pool says that its nodes have."""
+        """The resources and number of nodes in the status of a pool."""
         return {"resources": self.status.resources, "nodes": self.status.nodes}
 
     @property
     def buffer(self) -> Tree:
-        """What the status of a capacity buffer says beside its conditions; None where it says nothing."""
+        """The status fields of a capacity buffer other than conditions; None where a field is not there."""
         return {
             "podTemplateRef": self.status.pod_template_ref,
             "podTemplateGeneration": self.status.pod_template_generation,

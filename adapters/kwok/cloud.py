@@ -53,7 +53,7 @@ class KwokCloud:
         writer: ClusterWriter,
         types: Sequence[InstanceType] | None = None,
     ) -> None:
-        """Without `types`, those of Karpenter's KWOK provider are offered."""
+        """Sell `types`, by default those of Karpenter's KWOK provider."""
         self._reader = reader
         self._writer = writer
         offered = generic_types() if types is None else types

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class StageName(StrEnum):
-    """What a node does for a time."""
+    """Stages of a node, as a report shows them."""
 
     BOOTING = "booting"
     IN_USE = "in use"

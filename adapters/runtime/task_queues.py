@@ -64,7 +64,7 @@ class WaitingCalls:
 
     @property
     def startable(self) -> int:
-        """How many of those that wait could begin now, if there were workers for them."""
+        """The number of waiting tasks that could begin now, if there were workers for them."""
         number = under_way = 0
         for purpose in _LEAST_URGENT_FIRST:
             under_way += self._under_way[purpose]

@@ -27,14 +27,14 @@ _STATE_DIRECTORY: Final = "/tmp/treenail"  # noqa: S108
 
 
 class CloudName(StrEnum):
-    """Where nodes come from."""
+    """Clouds that nodes come from."""
 
     EC2 = "ec2"
     KWOK = "kwok"
 
 
 class ConsolidationMode(StrEnum):
-    """Whether nodes that cost more than they need to are replaced, or that is only told."""
+    """Modes of consolidation: make the planned moves, only report them, or plan none."""
 
     ON = "on"
     PLAN = "plan"
@@ -42,7 +42,7 @@ class ConsolidationMode(StrEnum):
 
 
 class ProvisionFor(StrEnum):
-    """For which pods nodes are bought: also those that workloads are still to make, or those there."""
+    """Pods that nodes are bought for: also those that workloads are still to make, or only existing ones."""
 
     WISHES = "wishes"
     PODS = "pods"
@@ -58,7 +58,7 @@ class LogLevel(StrEnum):
 
 
 class TraceSampler(StrEnum):
-    """Which traces are exported, as the SDK of OpenTelemetry names it."""
+    """Samplers, which choose the traces to export, by their names in the SDK of OpenTelemetry."""
 
     ALWAYS_ON = "always_on"
     ALWAYS_OFF = "always_off"

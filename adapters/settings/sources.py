@@ -41,7 +41,7 @@ def read_settings(
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where settings are said, each by variable: the first comes before the others."""
+    """Sources of settings, each by variable. Options override the environment, and that the ConfigMap."""
 
     environment: Mapping[str, str]
     options: Mapping[str, str]

@@ -49,7 +49,10 @@ class SolverDefectError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerLimits:
-    """What is put up with: seconds for a solve, and for giving one up; so many losses in so many seconds."""
+    """Limits on the worker: seconds for a solve and for its cancellation, and how often it may be lost.
+
+    The solver fails at the loss that makes `losses` within `within_seconds`.
+    """
 
     solve_seconds: float = 240.0
     cancel_seconds: float = 1.0

@@ -37,10 +37,10 @@ _NO_PROBLEM: Final = Problem(pods=())
 
 @dataclass(frozen=True, slots=True)
 class _Outline:
-    """What a problem is but for its many parts; none where its writer gave it up in the middle.
+    """A problem without its many parts; None where its writer gave it up in the middle.
 
-    `forget` are numbers of instance types not used any more; `around` is what is to be consolidated, where
-    the problem is part of that.
+    `forget` are numbers of instance types that are not used any more. `around` is the consolidation problem
+    that the problem is part of, if any.
     """
 
     problem: Problem | None
@@ -226,7 +226,7 @@ def _load_one(unpickler: pickle.Unpickler) -> Any:  # noqa: ANN401
 
 
 class _Reducers(dict[type[Any], Callable[[Any], Any]]):
-    """How objects are taken apart, by class. Dataclasses do it themselves, but five times as slowly."""
+    """Reducers for pickling, by class. For dataclasses, those made here are five times as fast."""
 
     def __missing__(self, kind: type[Any]) -> Callable[[Any], Any]:
         if is_dataclass(kind):

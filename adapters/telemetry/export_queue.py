@@ -20,7 +20,7 @@ from treenail.domain.telemetry.tracing import Span
 
 
 class SpanLoss(StrEnum):
-    """Why spans were dropped."""
+    """Reasons for dropping spans."""
 
     QUEUE_FULL = "queue_full"
     INVALID = "invalid"
@@ -30,10 +30,11 @@ class SpanLoss(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueLimits:
-    """How much may wait and go out at once. A span weighs one, and one more for each event and link.
+    """Limits of the export queue. A span weighs one, and one more for each event and link.
 
-    The default lets a decision over 100,000 pods wait twice, and sends requests of a few megabytes, which
-    collectors take. `linger_seconds` is how long a span may wait for others to go with it.
+    `waiting` is the most that may wait, `batch` the most sent at once. The default lets a decision over
+    100,000 pods wait twice, and sends requests of a few megabytes, which collectors take. `linger_seconds` is
+    how long a span may wait for others to be sent with it.
     """
 
     waiting: int = 250_000

@@ -1,4 +1,4 @@
-"""Where log lines go: stdout, stderr and files, as `LOG_OUTPUT_PATHS` names them."""
+"""Log paths: stdout, stderr and files that log lines go to, as `LOG_OUTPUT_PATHS` names them."""
 
 from __future__ import annotations
 

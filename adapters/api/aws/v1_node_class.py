@@ -75,7 +75,7 @@ def network_interfaces(models: Sequence[NetworkInterfaceModel], at: str) -> tupl
 
 
 class ConnectionTrackingModel(StrictModel):
-    """How long idle connections are tracked, in seconds."""
+    """Timeouts after which idle connections are not tracked any more, in seconds."""
 
     tcp_established_timeout: Annotated[int, Meta(ge=60, le=432_000)] | None = None
     udp_stream_timeout: Annotated[int, Meta(ge=60, le=180)] | None = None

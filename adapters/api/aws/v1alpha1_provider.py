@@ -31,7 +31,7 @@ _METADATA_OPTIONS: Final = MetadataOptions(http_put_response_hop_limit=2)
 
 
 class ProviderModel(StrictModel, kw_only=True):
-    """How instances are made. `apiVersion` and `kind` are allowed and say nothing."""
+    """The settings that instances are made with. `apiVersion` and `kind` are allowed and have no effect."""
 
     api_version: str = ""
     kind: str = ""

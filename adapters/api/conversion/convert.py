@@ -34,7 +34,7 @@ V1: Final = "v1"
 
 @dataclass(frozen=True, slots=True)
 class _Ways:
-    """How a kind is converted, each way changing the object it is given."""
+    """Conversions of one kind by target version, each changing the object it is given."""
 
     group: str
     to: Mapping[str, Callable[[Tree], None]]

@@ -75,7 +75,7 @@ _WRITTEN_BY_OTHERS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """That an object has fields of the object number `source`, moved by `steps`."""
+    """The origin of fields of a converted object: the object number `source`, its paths moved by `steps`."""
 
     source: int
     steps: tuple[Moves, ...]

@@ -11,7 +11,10 @@ Path: TypeAlias = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """Where prefixes of paths are moved to, None being out of the object; others stay, if `others_stay`."""
+    """Moves of paths by their longest known prefix. None removes the field from the object.
+
+    Paths without a known prefix stay if `others_stay`, else they are removed too.
+    """
 
     to: Mapping[Path, Path | None]
     others_stay: bool = True

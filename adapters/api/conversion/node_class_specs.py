@@ -112,7 +112,7 @@ def _from_ubuntu(document: Tree, spec: Tree) -> None:
 
 
 def _say_hops(spec: Tree, hops: int) -> None:
-    """Say what is meant where nothing is said: the versions differ in that."""
+    """Write the default of the source version, where no value is set: the target's default differs."""
     options = mapping(spec, "metadataOptions", "spec")
     if options.get(_HOPS) is None:
         spec["metadataOptions"] = {**options, _HOPS: hops}

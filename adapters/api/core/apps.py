@@ -23,14 +23,14 @@ _TEMPLATE: Final = "spec.template"
 
 
 class PodTemplateModel(Model, kw_only=True):
-    """What pods are made from."""
+    """The template that pods are made from."""
 
     metadata: TemplateMetadata = field(default_factory=TemplateMetadata)
     spec: PodSpecModel
 
 
 class WorkloadSpecModel(Model, kw_only=True):
-    """What all of these kinds have in common."""
+    """The fields that the specs of all these kinds have in common."""
 
     selector: LabelSelectorModel
     template: PodTemplateModel
@@ -62,7 +62,7 @@ class ReplicaSetModel(CoreObject, kw_only=True):
 
 
 class StatefulSetStatusModel(Model):
-    """What the controller says of a StatefulSet."""
+    """The status that the controller writes for a StatefulSet."""
 
     update_revision: str = ""
 

@@ -33,7 +33,7 @@ class JobSpecModel(Model, kw_only=True):
 
 
 class JobStatusModel(WorkloadStatusModel, kw_only=True):
-    """How many of its pods ended. `completed_indexes` are as in "1,3-5", and count for an Indexed Job."""
+    """Numbers of pods that ended. `completed_indexes` are as in "1,3-5", and count for an Indexed Job."""
 
     succeeded: int = 0
     failed: int = 0
@@ -49,7 +49,7 @@ class JobModel(CoreObject, kw_only=True):
 
 
 class JobTemplateModel(Model, kw_only=True):
-    """What Jobs are made from."""
+    """The template that Jobs are made from."""
 
     metadata: TemplateMetadata = field(default_factory=TemplateMetadata)
     spec: JobSpecModel

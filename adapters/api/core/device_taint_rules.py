@@ -26,7 +26,7 @@ class DeviceTaintModel(Model, kw_only=True):
 
 
 class DeviceTaintSelectorModel(Model):
-    """What a device must be called for the rule to be about it. One that is empty selects all."""
+    """The devices a rule is about, by driver, pool and name. An empty field selects all."""
 
     driver: str | None = None
     pool: str | None = None

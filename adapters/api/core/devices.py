@@ -132,7 +132,7 @@ class DeviceRequestModel(Model, kw_only=True):
 
 
 class DeviceWishesModel(Model):
-    """What a claim asks for. Its configuration is the driver's to read."""
+    """The devices a claim asks for. Its configuration is only read by the driver."""
 
     requests: Annotated[tuple[dict[str, Any], ...], msgspec.Meta(max_length=_MOST)] = ()
     constraints: Annotated[tuple[dict[str, Any], ...], msgspec.Meta(max_length=_MOST)] = ()

@@ -15,7 +15,7 @@ from treenail.domain.model.nodes import Node
 
 
 class NodeSpecModel(Model):
-    """What is wanted of a node."""
+    """The spec of a node: taints, whether it is cordoned, and its provider id."""
 
     taints: tuple[TaintModel, ...] = ()
     unschedulable: bool = False
@@ -23,7 +23,7 @@ class NodeSpecModel(Model):
 
 
 class NodeStatusModel(Model):
-    """What a node has. Where it does not say what pods may have of that, it is all of it."""
+    """The status of a node. Without `allocatable`, pods can use all of its capacity."""
 
     capacity: Quantities = field(default_factory=dict)
     allocatable: Quantities | None = None

@@ -18,7 +18,7 @@ RestartPolicy: TypeAlias = Literal["Always", "OnFailure", "Never"]
 
 
 class ResourcesModel(Model):
-    """What a container, or all of a pod's together, ask for and may have."""
+    """Requests and limits of a container, or of a pod as a whole."""
 
     requests: Quantities = field(default_factory=dict)
     limits: Quantities = field(default_factory=dict)
@@ -133,7 +133,7 @@ class EphemeralClaimSpecModel(Model):
 
 
 class ClaimTemplateModel(Model):
-    """What an ephemeral claim is made from."""
+    """The template that an ephemeral claim is made from."""
 
     spec: EphemeralClaimSpecModel = field(default_factory=EphemeralClaimSpecModel)
 

@@ -31,7 +31,7 @@ class PodDisruptionBudgetSpecModel(Model):
 
 
 class PodDisruptionBudgetStatusModel(Model):
-    """What the API server makes of it."""
+    """The status that the disruption controller writes for a budget."""
 
     disruptions_allowed: int | None = None
 

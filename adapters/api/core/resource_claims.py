@@ -31,7 +31,7 @@ class DevicesModel(Model):
 
     @property
     def taken(self) -> tuple[DeviceId, ...]:
-        """Those that nobody else can have."""
+        """The devices that no other claim can have."""
         return tuple((d.driver, d.pool, d.device) for d in self.results if not d.admin_access)
 
 

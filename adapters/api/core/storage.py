@@ -23,7 +23,7 @@ _BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 
 
 class StorageRequestModel(Model):
-    """How much storage is asked for."""
+    """The amount of storage a claim requests."""
 
     requests: Quantities = field(default_factory=dict)
 
@@ -38,7 +38,7 @@ class PersistentVolumeClaimSpecModel(Model):
 
 
 class PersistentVolumeClaimStatusModel(Model):
-    """Whether a claim is bound, or has lost what it was bound to."""
+    """The phase of a claim: Pending, Bound or Lost."""
 
     phase: str = ""
 
@@ -77,7 +77,7 @@ def persistent_volume_claim(model: PersistentVolumeClaimModel, _reading: Reading
 
 
 class ClaimRefModel(Model):
-    """Which claim a volume is bound to."""
+    """A reference to the claim that a volume is bound to."""
 
     namespace: str = ""
     name: str = ""
@@ -95,7 +95,7 @@ class LocalModel(Model):
 
 
 class VolumeNodeAffinityModel(Model):
-    """Where a volume can be reached from."""
+    """The nodes from which a volume can be reached."""
 
     required: NodeSelectorModel | None = None
 
@@ -187,7 +187,7 @@ def _topology(model: TopologyTermModel, at: str) -> tuple[Expression, ...]:
 
 
 class AllocatableModel(Model):
-    """How many volumes a driver can attach to a node; any number where it does not say."""
+    """The number of volumes a driver can attach to a node; no limit where it is not set."""
 
     count: NotNegative | None = None
 

@@ -24,7 +24,7 @@ from treenail.domain.cluster.workloads import Workload
 
 
 class TemplatedSpecModel(WatchedReplicaSetSpecModel, kw_only=True):
-    """How many pods it wants, and what they are made from."""
+    """The number of pods a workload wants, and the template they are made from."""
 
     template: PodTemplateModel
 
@@ -42,7 +42,7 @@ class TemplatedDeploymentModel(WatchedReplicaSetModel, kw_only=True):
 
 
 class TemplatedStatefulSetSpecModel(WatchedStatefulSetSpecModel, kw_only=True):
-    """How many pods it wants, and what they are made from."""
+    """The number of pods a StatefulSet wants, and the template they are made from."""
 
     template: PodTemplateModel
 

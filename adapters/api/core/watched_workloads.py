@@ -34,7 +34,7 @@ class ConditionOfWorkloadModel(Model):
 
 
 class WorkloadStatusModel(Model, kw_only=True):
-    """What is common to the status of these kinds."""
+    """The fields that the status of these kinds have in common."""
 
     observed_generation: int = 0
     conditions: tuple[ConditionOfWorkloadModel, ...] = ()
@@ -45,7 +45,7 @@ class WorkloadStatusModel(Model, kw_only=True):
 
 
 class WatchedReplicaSetSpecModel(Model):
-    """How many pods it wants."""
+    """The number of pods a ReplicaSet wants."""
 
     replicas: Count = 1
 
@@ -58,7 +58,10 @@ class WatchedReplicaSetModel(CoreObject, kw_only=True):
 
 
 class WatchedJobSpecModel(Model):
-    """How many pods it wants at a time and in all; without `completions`, none after one that succeeds."""
+    """The number of pods a Job wants at a time, and in all.
+
+    Without `completions`, it wants no more pods once one has succeeded.
+    """
 
     parallelism: Count = 1
     completions: Count | None = None
@@ -75,7 +78,7 @@ class UncountedPodsModel(Model):
 
 
 class WatchedJobStatusModel(WorkloadStatusModel, kw_only=True):
-    """How many of its pods ended. `failed_indexes` are those given up, as in "1,3-5"."""
+    """Numbers of pods that ended. `failed_indexes` are those given up, as in "1,3-5"."""
 
     succeeded: Count = 0
     failed: Count = 0
@@ -98,14 +101,14 @@ class RollingUpdateModel(Model):
 
 
 class UpdateStrategyModel(Model):
-    """How a StatefulSet replaces its pods."""
+    """The strategy by which a StatefulSet replaces its pods."""
 
     type: str = "RollingUpdate"
     rolling_update: RollingUpdateModel = field(default_factory=RollingUpdateModel)
 
 
 class WatchedStatefulSetSpecModel(Model):
-    """How many pods it wants, in turn or at once, and which of them are new."""
+    """The number of pods a StatefulSet wants, made in turn or at once, and its update strategy."""
 
     replicas: Count = 1
     pod_management_policy: Literal["OrderedReady", "Parallel"] = "OrderedReady"

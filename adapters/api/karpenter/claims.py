@@ -28,13 +28,13 @@ _FROM_MACHINE: Final = {old: name for name, old in MACHINE_CONDITIONS.items()}
 
 
 class RequestsModel(StrictModel):
-    """What the pods need that the claim was made for."""
+    """The resources that the pods request for which the claim was made."""
 
     requests: PlainQuantities = field(default_factory=dict)
 
 
 class ClaimSpecModel(StrictModel):
-    """What is wanted of a claim, less what generations write differently."""
+    """The spec of a claim: the fields that all generations write alike."""
 
     resources: RequestsModel = field(default_factory=RequestsModel)
     taints: tuple[StrictTaintModel, ...] = ()
@@ -46,7 +46,7 @@ class ClaimSpecModel(StrictModel):
 
 
 class ClaimStatusModel(StrictModel):
-    """What there is to a claim, less its conditions."""
+    """The status of a claim, without its conditions."""
 
     node_name: str = ""
     provider_id: str = field(default="", name="providerID")

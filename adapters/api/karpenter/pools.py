@@ -31,7 +31,7 @@ Weight: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolTemplate:
-    """What a pool gives its nodes and demands of them, checked."""
+    """The checked template of a pool: the metadata and taints of its nodes, and requirements on them."""
 
     meta: ObjectMeta
     own: TemplateMetadata

@@ -31,7 +31,7 @@ Group: TypeAlias = Annotated[str, Meta(pattern=r"^[^/]+$", extra={"wanted": "a g
 
 
 class NodeClassRefModel(StrictModel, kw_only=True):
-    """Which node class a pool or claim of v1 uses."""
+    """A reference to the node class of a v1 pool or claim."""
 
     group: Group
     kind: NotEmpty
@@ -43,7 +43,7 @@ class NodeClassRefModel(StrictModel, kw_only=True):
 
 
 class NodeClassByVersionModel(StrictModel, kw_only=True):
-    """Which node class a pool or claim of v1beta1 uses: by name alone, an EC2NodeClass."""
+    """A reference to the node class of a v1beta1 pool or claim: by name alone, an EC2NodeClass."""
 
     api_version: str = ""
     kind: str = ""
@@ -56,7 +56,7 @@ class NodeClassByVersionModel(StrictModel, kw_only=True):
 
 
 class ProviderRefModel(StrictModel, kw_only=True):
-    """Which node template a Provisioner or Machine of v1alpha5 uses."""
+    """A reference to the node template of a v1alpha5 Provisioner or Machine."""
 
     api_version: str = ""
     kind: str = ""

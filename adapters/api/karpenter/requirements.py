@@ -51,7 +51,7 @@ class BetaRequirementModel(OldRequirementModel, kw_only=True):
 
 
 class WrittenRequirement(Protocol):
-    """What the requirements of all kinds say."""
+    """The fields that requirements have in all kinds."""
 
     @property
     def key(self) -> str: ...

@@ -48,7 +48,7 @@ BudgetDuration: TypeAlias = Annotated[
 
 
 class BudgetModel(StrictModel):
-    """How many nodes may be disrupted at a time."""
+    """A limit on how many nodes may be disrupted at a time."""
 
     nodes: Nodes = NODES
     reasons: Annotated[tuple[Literal["Underutilized", "Empty", "Drifted"], ...], Meta(max_length=50)] = ()
@@ -74,7 +74,7 @@ class BudgetModel(StrictModel):
 
 
 class DisruptionModel(StrictModel):
-    """When nodes are given back."""
+    """The rules by which nodes are given back."""
 
     consolidate_after: DurationOrNever = "0s"
     consolidation_policy: Literal["WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"] | None = None
@@ -82,7 +82,7 @@ class DisruptionModel(StrictModel):
 
 
 class NodeTemplateSpecModel(StrictModel, kw_only=True):
-    """What claims of the pool are made from."""
+    """The spec that claims of the pool are made from."""
 
     requirements: Annotated[tuple[RequirementModel, ...], Meta(max_length=100)]
     node_class_ref: NodeClassRefModel
@@ -93,7 +93,7 @@ class NodeTemplateSpecModel(StrictModel, kw_only=True):
 
 
 class NodeTemplateModel(StrictModel, kw_only=True):
-    """What nodes of the pool are made from."""
+    """The template that nodes of the pool are made from."""
 
     metadata: StrictTemplateMetadata = field(default_factory=StrictTemplateMetadata)
     spec: NodeTemplateSpecModel

@@ -45,13 +45,13 @@ _TYPE_KEYS: Final = (
 
 
 class LimitsModel(StrictModel):
-    """What all nodes together may have."""
+    """Limits on the resources of all nodes together."""
 
     resources: PlainQuantities | None = None
 
 
 class ConsolidationModel(StrictModel):
-    """Whether nodes are consolidated."""
+    """A switch for the consolidation of nodes."""
 
     enabled: bool | None = None
 

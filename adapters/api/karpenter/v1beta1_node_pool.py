@@ -34,7 +34,7 @@ _WHEN_EMPTY: Final = "WhenEmpty"
 
 
 class BetaBudgetModel(StrictModel):
-    """How many nodes may be disrupted at a time, for whichever reason."""
+    """A limit on how many nodes may be disrupted at a time, for whichever reason."""
 
     nodes: Nodes = NODES
     schedule: str | None = None
@@ -46,7 +46,7 @@ class BetaBudgetModel(StrictModel):
 
 
 class BetaDisruptionModel(StrictModel):
-    """When nodes are given back."""
+    """The rules by which nodes are given back."""
 
     consolidation_policy: Literal["WhenEmpty", "WhenUnderutilized"] | None = None
     consolidate_after: DurationOrNever | None = None
@@ -68,7 +68,7 @@ class NoResourcesModel(StrictModel):
 
 
 class BetaNodeTemplateSpecModel(StrictModel, kw_only=True):
-    """What claims of the pool are made from."""
+    """The spec that claims of the pool are made from."""
 
     requirements: Annotated[tuple[BetaRequirementModel, ...], Meta(max_length=100)]
     node_class_ref: NodeClassByVersionModel
@@ -79,7 +79,7 @@ class BetaNodeTemplateSpecModel(StrictModel, kw_only=True):
 
 
 class BetaNodeTemplateModel(StrictModel, kw_only=True):
-    """What nodes of the pool are made from."""
+    """The template that nodes of the pool are made from."""
 
     metadata: StrictTemplateMetadata = field(default_factory=StrictTemplateMetadata)
     spec: BetaNodeTemplateSpecModel

@@ -22,12 +22,12 @@ def texts(values: Iterable[str]) -> str:
 
 
 def given(*fields: str, of: str = "self") -> str:
-    """Say that one of the text, list or mapping `fields` is there and not empty."""
+    """Return the expression that one of the text, list or mapping `fields` is there and not empty."""
     several = " || ".join(f"has({of}.{field}) && size({of}.{field}) > 0" for field in fields)
     return f"({several})"
 
 
 def within(domain: str, key: str) -> str:
-    """Say that the label `key` is of `domain`, or of one below it."""
+    """Return the expression that the label `key` is of `domain`, or of one below it."""
     pattern = domain.replace(".", "[.]")
     return f"{key}.matches({text(f'^([^/]*[.])?{pattern}/')})"

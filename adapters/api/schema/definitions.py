@@ -25,7 +25,7 @@ _CONVERSION: Final[Mapping[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What `kubectl get` shows of an object; a `wide` one only with `-o wide`."""
+    """A column of `kubectl get`; a `wide` one is shown only with `-o wide`."""
 
     name: str
     path: str

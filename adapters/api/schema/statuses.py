@@ -25,7 +25,7 @@ class OldConditionModel(ConditionModel, kw_only=True):
 
 
 class NodePoolStatusModel(StrictModel):
-    """What there is of a NodePool."""
+    """The status of a NodePool."""
 
     conditions: tuple[PoolConditionModel, ...] = ()
     nodes: Count = 0
@@ -34,13 +34,13 @@ class NodePoolStatusModel(StrictModel):
 
 
 class NodeOverlayStatusModel(StrictModel):
-    """What there is of a NodeOverlay."""
+    """The status of a NodeOverlay."""
 
     conditions: tuple[PoolConditionModel, ...] = ()
 
 
 class ProvisionerStatusModel(StrictModel):
-    """What there is of a Provisioner."""
+    """The status of a Provisioner."""
 
     conditions: tuple[OldConditionModel, ...] = ()
     resources: PlainQuantities = field(default_factory=dict)
@@ -63,7 +63,7 @@ class SecurityGroupModel(StrictModel, kw_only=True):
 
 
 class ImageRequirementModel(StrictModel, kw_only=True):
-    """What a node must be like for the image."""
+    """A requirement that a node must meet to run the image."""
 
     key: str
     operator: str
@@ -94,7 +94,7 @@ class CapacityReservationModel(StrictModel, kw_only=True):
 
 
 class EC2NodeClassStatusModel(StrictModel):
-    """What an EC2NodeClass means in the account."""
+    """The status of an EC2NodeClass: what it selects in the account."""
 
     conditions: tuple[PoolConditionModel, ...] = ()
     subnets: tuple[SubnetModel, ...] = ()
@@ -105,7 +105,7 @@ class EC2NodeClassStatusModel(StrictModel):
 
 
 class KWOKNodeClassStatusModel(StrictModel):
-    """What there is of a KWOKNodeClass."""
+    """The status of a KWOKNodeClass."""
 
     conditions: tuple[PoolConditionModel, ...] = ()
 
@@ -117,7 +117,7 @@ class BufferTemplateModel(StrictModel, kw_only=True):
 
 
 class CapacityBufferStatusModel(StrictModel):
-    """What was found for a CapacityBuffer."""
+    """The status of a CapacityBuffer: what was found for it."""
 
     conditions: tuple[PoolConditionModel, ...] = ()
     pod_template_ref: BufferTemplateModel | None = None
@@ -127,7 +127,7 @@ class CapacityBufferStatusModel(StrictModel):
 
 
 class AWSNodeTemplateStatusModel(StrictModel):
-    """What an AWSNodeTemplate means in the account."""
+    """The status of an AWSNodeTemplate: what it selects in the account."""
 
     conditions: tuple[OldConditionModel, ...] = ()
     subnets: tuple[SubnetModel, ...] = ()

@@ -26,9 +26,9 @@ _NO_VALUES: Final = cel.texts((Operator.EXISTS.value, Operator.DOES_NOT_EXIST.va
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warnings:
-    """What is warned about in one version of a kind.
+    """Warnings about the fields of one version of a kind that have no effect.
 
-    `acted_on` is by field: the expression that holds where what the field says is acted on.
+    `acted_on` has, by field, the CEL expression that is true where the field has its effect.
     """
 
     group: str

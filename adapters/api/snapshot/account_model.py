@@ -121,7 +121,7 @@ class AccountModel(StrictObject, kw_only=True):
 
 
 class ClusterSnapshotSpecModel(StrictModel, kw_only=True):
-    """When a cluster was written down, and the kind of its file's last object, which shows it is whole."""
+    """The time of a snapshot, and the kind of its file's last object, which shows that the file is whole."""
 
     taken_at: Time
     ends_with: Literal["ClusterSnapshotEnd"] | None = None

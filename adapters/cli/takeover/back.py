@@ -38,7 +38,7 @@ def back(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Say what keeps Karpenter from taking the cluster as it is; change nothing, but with --apply.
+    """Check what keeps Karpenter from taking the cluster as it is. Nothing is changed without --apply.
 
     The exit code is 0 where nothing is in the way, 1 where something must be done first, 2 for bad input.
     """

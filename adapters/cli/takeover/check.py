@@ -27,7 +27,7 @@ def check(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Say of a cluster that Karpenter runs what becomes of each object and setting; it changes nothing.
+    """Check what becomes of each object and setting of a cluster that Karpenter runs. Nothing is changed.
 
     The exit code is 0 where nothing is in the way, 1 where something must be done first, 2 for bad input.
     """

@@ -15,7 +15,7 @@ from treenail.adapters.cli.wrapped_lines import write_hanging
 
 
 class Verdict(StrEnum):
-    """What becomes of an object or a setting."""
+    """Verdicts on objects and settings: what becomes of each."""
 
     SAME = "same"
     ADOPTED = "adopted"
@@ -36,7 +36,7 @@ _MOST_ALIKE: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What becomes of `about`, such as "NodePool default", and why."""
+    """A verdict on `about`, such as "NodePool default", and the reason for it."""
 
     section: str
     about: str

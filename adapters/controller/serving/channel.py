@@ -32,7 +32,7 @@ class Channel(Protocol):
         """Add plain bytes to the bytes to send."""
 
     def close(self) -> None:
-        """Add word of the end to the bytes to send."""
+        """Send nothing: without TLS, closing the socket ends the connection."""
 
     def outgoing(self) -> bytes:
         """Return the bytes to send, once."""

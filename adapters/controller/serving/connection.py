@@ -234,7 +234,7 @@ class ServedConnection(asyncio.Protocol):
     # --- its answer
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
-        """Say why a request is not taken, and close."""
+        """Answer with the reason for the refusal, and close."""
         if self._http.our_state not in _MAY_ANSWER:
             self.shed()
             return

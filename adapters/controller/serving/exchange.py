@@ -20,7 +20,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a request is answered with."""
+    """An answer to a request."""
 
     body: bytes
     status: HTTPStatus = HTTPStatus.OK

@@ -14,7 +14,7 @@ LOGGER: Final = "controller.ports"
 
 
 class Loss(StrEnum):
-    """Why a connection was closed."""
+    """Reasons for closing a connection."""
 
     NO_ROOM = "no_room"
     NO_TLS = "no_tls"

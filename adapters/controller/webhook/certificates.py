@@ -21,7 +21,7 @@ _LAST_SHARE: Final = 3
 
 
 class UnreadableError(Exception):
-    """That is no certificate with its key. The text gives nothing of it away."""
+    """A certificate and key that cannot be read. The text does not quote them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ Tree: TypeAlias = dict[str, Any]
 
 
 class NotAReviewError(Exception):
-    """What was sent is no ConversionReview. The text says what is wrong with it, and where."""
+    """A request that is no ConversionReview. The text says what is wrong with it, and where."""
 
 
 class _Request(msgspec.Struct, rename={"desired": "desiredAPIVersion"}):

@@ -91,7 +91,7 @@ class _Conversions:
             return self.refuse(HTTPStatus.BAD_REQUEST, str(error))
 
     def refuse(self, status: HTTPStatus, message: str, /) -> Answer:
-        """Say why by a Status, which the API server shows."""
+        """Return a refusal as a Status, which the API server shows."""
         said = {
             "apiVersion": "v1",
             "kind": "Status",

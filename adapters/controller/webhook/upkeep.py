@@ -40,10 +40,10 @@ class Presents(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where the API server finds the webhook.
+    """The address at which the API server reaches the webhook.
 
-    `place` is as a definition says it: {"service": {...}} or {"url": ...}. `names` are those by which the
-    certificate must be good.
+    `place` is as in a definition: {"service": {...}} or {"url": ...}. The certificate must be valid for all
+    `names`.
     """
 
     place: Mapping[str, Any]

@@ -17,9 +17,9 @@ from treenail.adapters.ec2.records import TypeRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """What a region sells: prices in US dollars (in China yuan) per hour.
+    """The offerings of a region, with prices in US dollars (in China yuan) per hour.
 
-    There are no `spot_prices` where nobody asked for them.
+    `spot_prices` is empty where nobody asked for them.
     """
 
     region: str

@@ -19,7 +19,7 @@ _VERSION: Final = re.compile(r"v?(\d+\.\d+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterIdentity:
-    """What users set of their cluster; what is empty is looked up. Fields are as those of ClusterFacts."""
+    """The cluster as users set it. Empty fields are looked up. Fields are as those of ClusterFacts."""
 
     name: str
     endpoint: str = ""
@@ -80,7 +80,7 @@ class Cluster:
         )
 
     def _tell(self, message: str, **fields: object) -> None:
-        """Tell people what was found, when it is found first and when it changes."""
+        """Log what was found: the first time, and when it changes."""
         if self._told.get(message) != fields:
             self._told[message] = fields
             self._log(message, logger="controller.provisioner.cloudprovider", **fields)

@@ -36,9 +36,9 @@ _FAMILIES: Final = {family.value.lower(): family for family in AmiFamily if fami
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What is looked for: all that a node class's images depend on.
+    """The key of a search for images: everything the images of a node class depend on.
 
-    `by_tags` says that tags of an image that are labels of nodes tell which types it is for.
+    With `by_tags`, those tags of an image that are labels of nodes say which types it is for.
     """
 
     terms: tuple[SelectorTerm, ...]

@@ -16,7 +16,7 @@ _PATIENCE_SECONDS: Final = 5.0
 
 
 class Regional(ABC, Generic[V]):
-    """What AWS tells of a region, cached for twelve hours; see `Remembered` for `stand_in`."""
+    """An answer of AWS about a region, cached for twelve hours; see `Remembered` for `stand_in`."""
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ _OVER: Final = ("[Completed]", "[Canceled]")
 
 
 class InstanceStatuses:
-    """What is wrong with the instances of an account in a region. Threads may share it."""
+    """Impairments of the instances of an account in a region. Threads may share it."""
 
     def __init__(self, aws: Aws) -> None:
         self._aws = aws

@@ -16,7 +16,7 @@ _KEPT_SECONDS: Final = 900.0
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """What a launch is taken to take of a subnet, since a monotonic second: so much for each instance."""
+    """Addresses a launch is assumed to take of a subnet, `each` for an instance, since second `at`."""
 
     at: float
     each: int

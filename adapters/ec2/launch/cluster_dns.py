@@ -28,5 +28,5 @@ def dns_addresses(cluster: ClusterFacts, settings: KubeletSettings) -> tuple[str
 
 
 def is_ipv6(address: str) -> bool:
-    """Tell which of the two kinds an address is of."""
+    """Return whether an address is of IPv6, not IPv4."""
     return ip_address(address).version == _IPV6

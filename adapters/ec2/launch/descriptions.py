@@ -46,7 +46,7 @@ _MOST_INDEXES: Final = 32
 
 
 class _Where(NamedTuple):
-    """Where and how an instance was bought."""
+    """The zone, capacity type and reservation that an instance was bought in."""
 
     zone: str
     capacity_type: str

@@ -36,7 +36,7 @@ _WOULD_DO: Final = "DryRunOperation"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    """What was asked about, what came of it, and until when (monotonic seconds) that is believed."""
+    """A dry run: its input, what it found, and until when (monotonic seconds) the result is used."""
 
     node_class: NodeClass
     found: tuple[object, ...]

@@ -62,7 +62,7 @@ _CALL_SECONDS: Final = 3600.0
 
 
 class NodeClasses(Protocol):
-    """What node classes mean and what they can launch, at this moment."""
+    """Node classes as they resolve at this moment: subnets, images and the types they can launch."""
 
     def resolve(self, node_class: NodeClass) -> Resolved: ...
     def instance_types(self, node_class: NodeClass, kubelet: Kubelet) -> tuple[InstanceType, ...]: ...

@@ -51,7 +51,7 @@ def _address(
     *,
     six: bool,
 ) -> None:
-    """Say which addresses an interface gets, and how its connections are tracked."""
+    """Set the addresses of an interface, and the tracking of its connections."""
     if node_class.associate_public_ip is not None:
         interface["AssociatePublicIpAddress"] = node_class.associate_public_ip
     if node_class.connection_tracking is not None:

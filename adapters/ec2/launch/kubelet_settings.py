@@ -18,7 +18,7 @@ _SYNCED: Final = {labels.DO_NOT_SYNC_TAINTS: "true"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubeletSettings:
-    """What a node is to be: how many pods it admits, its labels and taints, and what users set."""
+    """Settings of a node's kubelet: the pods it admits, its labels and taints, and what users set."""
 
     max_pods: int
     labels: Mapping[str, str]

@@ -47,7 +47,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Build:
-    """What of an instance's type its template says: how many pods it admits, and its fabric adapters.
+    """The parts of a launch template that depend on the instance type: pods admitted, fabric adapters.
 
     In reserved capacity, it names the `reservation` too.
     """

@@ -45,7 +45,7 @@ class Terminations:
 
     @property
     def waiting(self) -> int:
-        """How many wait for the call after the one that is out."""
+        """The number of requests that wait for the next call, while one is under way."""
         with self._lock:
             return sum(len(wishes) for wishes in self._waiting.values())
 

@@ -330,7 +330,7 @@ class FakeCluster:
     # --- ClusterReader
 
     def feed(self, to: Ref[ClusterFact]) -> None:
-        """Tell `to` a full list first (Resynced), then each change, and a full list now and then.
+        """Send `to` a full list (Resynced), then each change, and a full list now and then.
 
         Raises:
             RuntimeError: somebody is told already.
@@ -338,7 +338,7 @@ class FakeCluster:
         self._watch.feed(to)
 
     def stop(self) -> None:
-        """Tell no more facts. Another may be told from now on."""
+        """Send no more facts. `feed` may be called again after it."""
         self._watch.stop()
 
     def get_claim(self, name: str) -> NodeClaim:

@@ -247,7 +247,7 @@ class Store:
     # --- telling
 
     def listen(self, listener: Listener, *kinds: str) -> None:
-        """Tell `listener` every change of these kinds from now on; of all kinds where none is given."""
+        """Call `listener` with every change of these kinds from now on; of all kinds where none is given."""
         for kind in kinds or KINDS:
             self._listeners[kind].append(listener)
 

@@ -50,10 +50,10 @@ class _Stream:
 
 
 class Watch:
-    """Tells one listener at a time. Facts of a kind come in the order of their revisions.
+    """A watch with one listener at a time. Facts of a kind come in the order of their revisions.
 
-    A full list tells nothing that is still on its way: what was told late would bring the dead back.
-    While it is cut off from the API server it tells nothing at all, and a full list thereafter.
+    A full list drops all that is still on its way: a late fact would bring back what is gone. While the watch
+    is cut off from the API server it sends nothing, and a full list thereafter.
     """
 
     def __init__(self, plane: ControlPlane, faults: Callable[[], ClusterFaults], texts: Texts) -> None:
@@ -91,23 +91,23 @@ class Watch:
         self._connect()
 
     def stop(self) -> None:
-        """Tell nothing any more."""
+        """Send nothing any more."""
         self._to = None
         self._feed += 1
 
     def cut_off(self, until: float) -> None:
-        """Tell nothing before monotonic second `until`, not even what is on its way, then a full list."""
+        """Send nothing before monotonic second `until`, not even what is on its way; then a full list."""
         self._cut_off_until = until
         self._listed += 1
         if self._to is not None:
             self._connect()
 
     def set_aside(self, broken: Broken) -> None:
-        """Tell that an object is there that cannot be understood."""
+        """Send that there is an object that cannot be read."""
         self._send(_set_aside(broken), broken.kind, broken.key)
 
     def forget(self, broken: Broken) -> None:
-        """Tell that an object that could not be understood is gone."""
+        """Send that an object that could not be read is gone."""
         self._send(ObjectGone(kind=broken.kind, key=broken.key), broken.kind, broken.key)
 
     # --- full lists
@@ -184,7 +184,7 @@ class Watch:
             self._send(ObjectGone(kind=kind, key=key), kind, key)
 
     def _workload_changed(self, change: Change, kind: Kind) -> None:
-        """Tell how many pods are wanted and what holds them back, where either has changed."""
+        """Send how many pods are wanted and what holds them back, where either has changed."""
         deleting = change.after is not None and self._store.deleting(change.after)
         before = cast("ClusterObject | None", self._told(change.before, deleting=False))
         after = cast("ClusterObject | None", self._told(change.after, deleting=deleting))

@@ -39,7 +39,7 @@ class Notices:
         self._ec2("EC2 Instance Rebalance Recommendation", instance_id, {"instance-id": instance_id})
 
     def state_change(self, instance_id: str, state: InstanceState) -> None:
-        """Tell that an instance is in another state now."""
+        """Send the notice that an instance is in another state now."""
         detail = {"instance-id": instance_id, "state": state.value}
         self._ec2("EC2 Instance State-change Notification", instance_id, detail)
 

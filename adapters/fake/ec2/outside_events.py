@@ -118,7 +118,7 @@ class OutsideEvents:
         return self._troubles.being_interrupted(instance_id)
 
     def recommend_rebalance(self, instance_id: str) -> None:
-        """Tell that a spot instance is at an elevated risk of interruption."""
+        """Send the notice that a spot instance is at an elevated risk of interruption."""
         self._troubles.recommend_rebalance(instance_id)
 
     def terminate(self, instance_id: str) -> None:

@@ -56,7 +56,7 @@ class Troubles:
         return instance_id in self._noticed
 
     def recommend_rebalance(self, instance_id: str) -> None:
-        """Tell that a spot instance is at an elevated risk of interruption."""
+        """Send the notice that a spot instance is at an elevated risk of interruption."""
         self._notices.rebalance(self._spot(instance_id).instance.id)
 
     def terminate(self, instance_id: str) -> None:
