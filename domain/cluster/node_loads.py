@@ -10,7 +10,7 @@ from operator import is_
 from treenail.domain.cluster.emptiness import is_empty
 from treenail.domain.cluster.inventory import Inventory
 from treenail.domain.model.do_not_disrupt import protecting
-from treenail.domain.model.eviction_cost import BASE_COST, eviction_cost
+from treenail.domain.model.eviction_cost import disruption_cost, eviction_cost
 from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.model.pods import Pod
 
@@ -76,7 +76,7 @@ class NodeLoads:
         return NodeLoad(
             moving=tuple(costs),
             eviction_costs=costs,
-            disruption=BASE_COST + sum(max(0.0, cost) for cost in costs.values()),
+            disruption=disruption_cost(costs.values()),
             empty=is_empty(pods, claim),
             unread=next((pod for pod in pods if pod.unread), None),
             annotated=tuple(pod for pod in active if protecting(pod)),

@@ -9,8 +9,8 @@ from typing import Final
 from treenail.domain.model import labels
 from treenail.domain.model.pods import Pod
 
-# What every node costs to drain, whatever runs there.
-BASE_COST: Final = 1.0
+# Draining a node costs this much, whatever runs there.
+_BASE_COST: Final = 1.0
 _ORDINARY: Final = 1.0
 _MOST: Final = 10.0
 # A pod's deletion cost is an int32, its priority goes up to 10^9: each may outweigh some 16 or 30 pods.
@@ -41,6 +41,6 @@ def _deletion_cost(written: str) -> float:
     return cost if abs(cost) != float("inf") else 0.0
 
 
-def disruption_cost(pods: Iterable[Pod]) -> float:
-    """Return what it costs to drain a node with these pods: 1, and what each costs that comes back."""
-    return BASE_COST + sum(max(0.0, eviction_cost(pod)) for pod in pods if pod.reschedulable)
+def disruption_cost(evictions: Iterable[float]) -> float:
+    """Return the cost of draining a node: 1, and the eviction costs of its pods that are above 0."""
+    return _BASE_COST + sum(max(0.0, cost) for cost in evictions)

@@ -24,7 +24,6 @@ from treenail.domain.model.resources import (
 
 REQUESTS: Final = "requests."
 LIMITS: Final = "limits."
-COUNT: Final = "count/"
 _COUNT_PODS: Final = "count/pods"
 _HUGE_PAGES: Final = "hugepages-"
 _COMPUTE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)

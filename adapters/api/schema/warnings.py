@@ -82,10 +82,6 @@ def _of_template(path: str) -> dict[str, str]:
     return made
 
 
-def _or(path: str, otherwise: str) -> str:
-    return f"object.{path.replace('.', '.?')}.orValue({otherwise})"
-
-
 WARNINGS: Final = (
     Warnings(
         group="karpenter.sh",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from treenail.domain.model.consolidated_claims import Shape
+from treenail.domain.model.eviction_cost import disruption_cost
 from treenail.domain.model.node_pools import ConsolidationPolicy
 from treenail.domain.packing.problem import Problem
 
@@ -39,8 +40,7 @@ class CandidateNode:
     replaced: tuple[Shape, ...] = ()
     patient: bool = False
     goes_later: bool = False
-    # What moving its pods costs: 1 for the node, and what each pod costs to evict, if anything. Asked for in
-    # each comparison, so it is added up once.
+    # The cost of draining the node. Every comparison asks for it, so it is added up once.
     disruption: float = field(init=False, repr=False, compare=False)
 
     @property
@@ -49,8 +49,8 @@ class CandidateNode:
         return (self.price or 0.0) + self.surcharge
 
     def __post_init__(self) -> None:
-        evicting = sum([max(0.0, self.eviction_costs.get(uid, 1.0)) for uid in self.pods])
-        object.__setattr__(self, "disruption", 1.0 + evicting)
+        evictions = [self.eviction_costs.get(uid, 1.0) for uid in self.pods]
+        object.__setattr__(self, "disruption", disruption_cost(evictions))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,16 +76,6 @@ def objection_to(
     return None
 
 
-def most_it_could_save(node: CandidateNode, terms: Mapping[str, PoolTerms]) -> float | None:
-    """Return what letting this node go by itself saves at most, $/h, None where it can not be worth it.
-
-    It saves most where it is deleted and nothing is bought: where `objection_to` that has something to say,
-    it has to every move of this node alone, and there is no need to look for one.
-    """
-    hopeless = objection_to((node,), saves=node.cost, new_cost=0.0, terms=terms)
-    return node.cost if hopeless is None else None
-
-
 def balanced_scores(
     removed: Sequence[CandidateNode], *, saves: float, terms: Mapping[str, PoolTerms]
 ) -> Mapping[str, BalancedScore]:
