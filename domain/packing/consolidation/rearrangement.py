@@ -18,6 +18,8 @@ from treenail.domain.model import labels
 from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.packing.arrays.arrays import Axis, Floats, Indices
 from treenail.domain.packing.attempt.attempt import Attempt
+from treenail.domain.packing.consolidation.candidate_pods import CandidatePods
+from treenail.domain.packing.consolidation.class_fits import ClassFits
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode
 from treenail.domain.packing.consolidation.saved_state import SavedState, StateChanges
 from treenail.domain.packing.consolidation.trial import Removal, TopologyTies, Trial
@@ -35,7 +37,7 @@ _NAMES: Final = frozenset({labels.HOSTNAME, labels.NODE_NAME})
 
 
 class Rearrangement:
-    """Tries which nodes can go. `problem` has all pods of the candidates, and its nodes are without these.
+    """A cluster under one search. `problem` has all pods of the candidates, and its nodes are without these.
 
     At first every pod of a candidate is on its node. Nodes are filled in the order of `problem`: those to be
     kept come first. Mutable; one trial is under way at a time.
@@ -48,17 +50,10 @@ class Rearrangement:
         self._outcome = Outcome(self._context.parsed, self._nodes.names)
         self._placement = ExistingPlacement(self._nodes, self._context.universe, self._outcome)
         self._classes = {one.index: one for one in self._context.parsed.classes}
-        self._class_of = {
-            pod.uid: index for index, (_, pods) in enumerate(self._context.parsed.parts) for pod in pods
-        }
         self._keys = {pod.uid: pod.key for pod in problem.pods}
-        # By candidate, the uids of its pods by class, oldest first.
-        self._pods_at_first: dict[str, dict[int, list[str]]] = {
-            one.name: self._by_class(one.pods) for one in candidates
-        }
-        self._pods = dict(self._pods_at_first)
+        self._pods = CandidatePods(self._context.parsed, candidates)
         self._memory = TrialMemory()
-        self._fits: dict[tuple[object, object], tuple[int, Floats]] = {}
+        self._fits = ClassFits(self._nodes)
         # The trial under way, and the state before it, None where the trial was known and nothing was done.
         self._trying: tuple[Removal, Trial] | None = None
         self._saved: SavedState | None = None
@@ -72,7 +67,7 @@ class Rearrangement:
         self._trying = self._saved = self._closed = None
         self._context.parsed.groups.recount()
         self._nodes.clear()
-        self._pods = dict(self._pods_at_first)
+        self._pods.put_back()
         self._settle_all()
         self._memory.begin_anew()
 
@@ -106,13 +101,13 @@ class Rearrangement:
             frozenset(node.attachable.items()),
             node.attached,
             self._nodes.free(np.array([row])).tobytes(),
-            tuple((index, len(uids)) for index, uids in self._pods[name].items()),
+            tuple((index, len(uids)) for index, uids in self._pods.on(name).items()),
         )
 
     def load(self, uids: Iterable[str]) -> Floats:
         """Return what these pods request together (R)."""
         total: Floats = np.zeros(len(self.axis.names))
-        for index, some in self._by_class(uids).items():
+        for index, some in self._pods.by_class(uids).items():
             total += self._requests(index) * len(some)
         return total
 
@@ -126,16 +121,10 @@ class Rearrangement:
             return one.requests
         return self._context.parsed.axis.requests(self._context.parsed.parts[index][0].spec.requests)
 
-    def _by_class(self, uids: Iterable[str]) -> dict[int, list[str]]:
-        found: dict[int, list[str]] = {}
-        for uid in uids:
-            found.setdefault(self._class_of[uid], []).append(uid)
-        return dict(sorted(found.items()))
-
     def _settle_all(self) -> None:
         """Put the pods of candidates onto their nodes, whatever their rules say of that: they are there."""
         by_class: dict[int, list[tuple[int, int]]] = {}
-        for name, pods in self._pods.items():
+        for name, pods in self._pods.on_each():
             for index, uids in pods.items():
                 by_class.setdefault(index, []).append((self._rows[name], len(uids)))
         for index, there in sorted(by_class.items()):
@@ -162,7 +151,7 @@ class Rearrangement:
         Those that find no place anywhere hold nothing up.
         """
         by_class = {
-            index: len(some) for index, some in self._by_class(uids).items() if index in self._classes
+            index: len(some) for index, some in self._pods.by_class(uids).items() if index in self._classes
         }
         if not by_class:
             return frozenset()
@@ -194,30 +183,14 @@ class Rearrangement:
         A quick look: nodes are taken one class at a time, and where pods must be by domain is left out.
         """
         row = self._rows[name]
-        for index, uids in self._pods[name].items():
+        for index, uids in self._pods.on(name).items():
             one = self._classes.get(index)
             if one is None:
                 return uids[0]
-            fits = self._fitting(one)
+            fits = self._fits.of(one, self.revision)
             if float(fits.sum() - fits[row]) < len(uids):
                 return uids[0]
         return ""
-
-    def _fitting(self, one: PodClass) -> Floats:
-        """Return how many pods of a class each existing node (N) could take now, at most."""
-        key = (one.relaxation, one.requests.tobytes())
-        known = self._fits.get(key)
-        if known is not None and known[0] == self.revision:
-            return known[1]
-        fits: Floats = np.zeros(len(self._nodes.names))
-        for level in one.relaxation.levels:
-            rows = self._nodes.open_to(level.demand)
-            if len(rows):
-                fits[rows] = np.maximum(fits[rows], self._nodes.fits(rows, one.requests, None))
-        # Pods that request nothing fit infinitely often; sums are to remain numbers.
-        fits = np.minimum(fits, 1e9)
-        self._fits[key] = (self.revision, fits)
-        return fits
 
     def without(self, names: Sequence[str], *, to_the_end: bool = False) -> Trial:
         """Try what becomes of the pods of candidates on the other nodes, if these are gone. Buys nothing.
@@ -234,7 +207,7 @@ class Rearrangement:
         step by step, and the next move would put it right again.
         """
         levels = [
-            level for index in self._by_class_of(names) for level in self._classes[index].relaxation.levels
+            level for index in self._pods.on_all(names) for level in self._classes[index].relaxation.levels
         ]
         wished = (term for level in levels for term in level.terms if term not in level.firm)
         return any(level.wishes for level in levels) and all(term.per_node for term in wished)
@@ -266,12 +239,12 @@ class Rearrangement:
         trial = self._trial(removal.names)
         if not trial.left:
             return trial
-        against = furthest(attempt.why(self._classes[self._class_of[trial.left[0]]]))
+        against = furthest(attempt.why(self._classes[self._pods.class_of(trial.left[0])]))
         return trial if against is None else replace(trial, against=str(against))
 
     def ties(self, trial: Trial) -> TopologyTies:
         """Return by which groups a trial under way depends on other pods, and others on its pods."""
-        classes = tuple(self._by_class_of(trial.removed))
+        classes = tuple(self._pods.on_all(trial.removed))
         asked: set[int] = set()
         for constraints in self._constraints_of(classes):
             bounds = (*constraints.by_domain, *constraints.by_node, *constraints.together)
@@ -292,8 +265,7 @@ class Rearrangement:
             self._make(removal)
         self._memory.go_on(removal)
         self._trying = self._saved = None
-        for name in trial.removed:
-            del self._pods[name]
+        self._pods.remove(trial.removed)
 
     def undo(self) -> None:
         """Put everything back to where it was before the last trial."""
@@ -309,11 +281,11 @@ class Rearrangement:
 
     def _take_away(self, names: Sequence[str]) -> dict[int, int]:
         """Begin a trial; return how many pods of each class are to be placed."""
-        wanted = {index: len(uids) for index, uids in self._by_class_of(names).items()}
+        wanted = {index: len(uids) for index, uids in self._pods.on_all(names).items()}
         self._saved = SavedState.of(self._nodes, self._groups_of(wanted))
         for name in names:
             row = self._rows[name]
-            for index, uids in self._pods[name].items():
+            for index, uids in self._pods.on(name).items():
                 self._note(self._classes[index], ((row, -len(uids)),))
         self._nodes.close(np.array([self._rows[name] for name in names], dtype=np.intp))
         self._outcome.begin(wanted)
@@ -358,7 +330,7 @@ class Rearrangement:
 
     def _trial(self, names: Sequence[str]) -> Trial:
         """Name the pods of a trial: the oldest of each class go to existing nodes, then to claims."""
-        uids = {index: iter(some) for index, some in self._by_class_of(names).items()}
+        uids = {index: iter(some) for index, some in self._pods.on_all(names).items()}
         outcome = self._outcome
         nominations = {
             uid: self._nodes.names[row]
@@ -389,7 +361,7 @@ class Rearrangement:
         found = 0
         for name in names:
             row = self._rows[name]
-            for index, uids in self._pods[name].items():
+            for index, uids in self._pods.on(name).items():
                 before.restore()
                 one = self._classes[index]
                 self._nodes.take(np.array([row]), np.array([-1.0]), one.requests, None)
@@ -400,10 +372,3 @@ class Rearrangement:
                 found += self._outcome.given_up[index] * len(uids)
         after.restore()
         return found
-
-    def _by_class_of(self, names: Sequence[str]) -> dict[int, list[str]]:
-        found: dict[int, list[str]] = {}
-        for name in names:
-            for index, uids in self._pods[name].items():
-                found.setdefault(index, []).extend(uids)
-        return dict(sorted(found.items()))

@@ -20,6 +20,7 @@ from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.packing.consolidation.consolidation_plan import ConsolidationPlan, Move, StayingNode
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, ConsolidationProblem
 from treenail.domain.packing.consolidation.earnings import earned, earned_by_all, hours_to_earn
+from treenail.domain.packing.consolidation.found_moves import FoundMoves
 from treenail.domain.packing.consolidation.move_terms import UNKNOWN_PRICE, MoveTerms
 from treenail.domain.packing.consolidation.new_node_bound import NewNodeBound
 from treenail.domain.packing.consolidation.price_filter import NONE_CHEAPER
@@ -32,7 +33,7 @@ from treenail.domain.packing.consolidation.search_order import (
     most_saved_first,
     other_ways,
 )
-from treenail.domain.packing.consolidation.trial import TopologyTies, Trial
+from treenail.domain.packing.consolidation.trial import Trial
 from treenail.domain.packing.consolidation.vain_trials import VainTrials
 from treenail.domain.packing.consolidation.worth import ROUNDING
 
@@ -98,8 +99,7 @@ class _Repack:
         self._in_vain = VainTrials(self._cluster)
         self._open = {one.name: one for one in way.order(in_order)}
         self._why: dict[str, Blocker] = {}
-        self._moves: list[Move] = []
-        self._ties: list[TopologyTies] = []
+        self._found = FoundMoves()
         self._tries = 0
         self._cut_short = False
         self._search(way)
@@ -107,7 +107,7 @@ class _Repack:
     @property
     def earns(self) -> float:
         """The earnings of all moves together, $/h, whatever budgets allow now."""
-        return earned_by_all(self._moves, self._hours)
+        return earned_by_all(self._found.moves, self._hours)
 
     def _search(self, way: Way) -> None:
         unpackable = self._cluster.unpackable
@@ -308,11 +308,8 @@ class _Repack:
                 self._why[some[0].name] = why
             return False
         ties = self._cluster.ties(trial)
-        after = tuple(at for at, earlier in enumerate(self._ties) if earlier.touched & ties.asked)
         self._cluster.keep(trial)
-        for move in why:
-            self._ties.append(ties)
-            self._moves.append(replace(move, after=after))
+        self._found.add(why, ties)
         for one in some:
             self._open.pop(one.name, None)
             self._why.pop(one.name, None)
@@ -366,37 +363,20 @@ class _Repack:
 
     def written(self) -> ConsolidationPlan:
         """Return the plan: of what was found, the moves that budgets allow now."""
-        moves = self._within_budgets()
+        moves, held = self._found.within_budgets(self._terms, self._candidates)
+        reasons = self._why | held
         gone = {name for move in moves for name in move.removed}
         cost = sum(one.cost for one in self._candidates.values())
         staying = tuple(
-            StayingNode(name=name, why=self._why.get(name, NONE_CHEAPER), would_save=one.cost)
+            StayingNode(name=name, why=reasons.get(name, NONE_CHEAPER), would_save=one.cost)
             for name, one in sorted(self._candidates.items())
             if name not in gone
         )
         return ConsolidationPlan(
             moves=tuple(moves),
             staying=staying,
-            later=tuple(name for move in self._moves for name in move.removed if name not in gone),
+            later=tuple(name for move in self._found.moves for name in move.removed if name not in gone),
             cost=cost,
             cost_after=cost - sum(move.saves for move in moves),
             cut_short=self._cut_short,
         )
-
-    def _within_budgets(self) -> list[Move]:
-        """Return the moves that budgets allow now, numbered anew, without those that come after one left out.
-
-        The search knows no budgets: what goes first is then part of the whole, and no node takes pods that is
-        to go itself when budgets allow more.
-        """
-        numbers: dict[int, int] = {}
-        moves: list[Move] = []
-        for at, move in enumerate(self._moves):
-            held = self._terms.held_by_budgets([self._candidates[name] for name in move.removed])
-            if held is None and all(number in numbers for number in move.after):
-                numbers[at] = len(moves)
-                moves.append(replace(move, after=tuple(numbers[number] for number in move.after)))
-                self._terms.count(move.removed, self._candidates)
-                continue
-            self._why |= dict.fromkeys(move.removed, held or Block.AFTER_OTHERS.by())
-        return moves
