@@ -29,7 +29,7 @@ _KEY: Final[TaskKey] = ("ec2", "tags")
 
 @dataclass(frozen=True, slots=True)
 class _Sweep:
-    """Private timer tick: look what the instances lack whose turn it is."""
+    """Private timer tick: look up missing tags of the next instances."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,7 +178,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
         self._look(name)
 
     def _tell_disputes(self, view: NodeView, known: NodeView | None) -> None:
-        """Log, where that is news, which nodes or claims say that they are one machine."""
+        """Log nodes or claims that name one machine, when that is new."""
         claim = view.claim
         if claim is None:
             return

@@ -51,10 +51,9 @@ PackerInbox: TypeAlias = PackRequested | _Solved | _Consolidated
 class Packer(DomainActor[PackerInbox]):
     """Turn a snapshot and the offers of its pools into a plan.
 
-    Owns the running solve, which the `Solver` port does, and which an urgent request ends: whoever sends one
-    waits for no other. A search for consolidation moves is ended by any decision, unless it was ended so
-    often that only urgent ones may. Tells the cluster state `PlanDecided`, and the consolidator
-    `ConsolidationPlanned`.
+    Owns the running solve, which the `Solver` port does. An urgent request ends another decision's solve. Any
+    decision ends a search for consolidation moves, unless the search was ended so often that only urgent ones
+    may. Tells the cluster state `PlanDecided`, and the consolidator `ConsolidationPlanned`.
     """
 
     def __init__(

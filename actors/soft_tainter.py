@@ -42,9 +42,9 @@ SoftTainterInbox: TypeAlias = NodeChanged | NodesGoLater | Look | _NobodyNamed |
 class SoftTainter(DomainActor[SoftTainterInbox]):
     """Keep the taint `GOES_LATER` on the nodes that were named last, and take it off all others.
 
-    A scheduler that prefers empty nodes would put evicted pods on those that go next. The taint has the
-    effect PreferNoSchedule: where there is no other room, pods still run there. Which nodes bear it stands in
-    the API, so a restart finds them: those that nobody names within two minutes are freed of it.
+    A scheduler that prefers empty nodes would put evicted pods on the nodes that go next. The taint has the
+    effect PreferNoSchedule: where there is no other room, pods still run there. The taints are in the API, so
+    a restart finds them. Nodes that nobody names within two minutes after it lose theirs.
     """
 
     def __init__(self, runtime: Runtime, *, writer: ClusterWriter) -> None:

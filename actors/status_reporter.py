@@ -80,8 +80,8 @@ ReporterInbox: TypeAlias = (
 class StatusReporter(DomainActor[ReporterInbox]):
     """Write the conditions of pools, node classes and overlays, and events about those that cannot be used.
 
-    Owns what every one of them shows. Asks the selector `NodeClassesWanted`: at once about what is new, and
-    now and then about all of them. Tells an observer `ReadinessChanged`.
+    Owns the conditions each object shows. Asks the selector `NodeClassesWanted`: at once about new objects,
+    and now and then about all of them. Tells an observer `ReadinessChanged`.
     """
 
     def __init__(

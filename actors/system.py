@@ -428,7 +428,7 @@ class System:
             return self._disruptors.get(pool, _NOBODY)
 
     def _open_disruptor(self, pool: str) -> None:
-        """Make the disruptor of a pool that is there now, unless there is one."""
+        """Make the disruptor of a new pool, unless there is one."""
         with self._making_disruptor:
             if pool not in self._disruptors:
                 self._disruptors[pool] = self._provisioner(

@@ -219,7 +219,7 @@ class ClusterWriter(Protocol):
 
     @abstractmethod
     def release_node_class(self, about: ObjectRef, finalizer: str) -> None:
-        """Let a node class go that `finalizer` holds; one it does not hold is left as it is.
+        """Remove `finalizer` from a node class, if it has it.
 
         Raises:
             InvalidError: objects of this kind are not held.

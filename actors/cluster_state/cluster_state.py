@@ -583,7 +583,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self.later("buffers", _TellBuffers(), seconds=GATHERED_SECONDS)
 
     def _ask_for_untried(self, pods: Iterable[str], now: datetime) -> None:
-        """Have the untried ones of these pods that lack nodes planned with those that wait."""
+        """Ask the batcher to plan the untried pods among these together with the pods that wait."""
         for pending in self._slices.ask(pods, now):
             self._subscribers.batcher.tell(pending)
 

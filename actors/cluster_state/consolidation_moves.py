@@ -102,7 +102,7 @@ class ConsolidationMoves:
         return why
 
     def pods_wait(self) -> bool:
-        """Return whether pods wait for a decision: those that were refused do not until they are retried."""
+        """Return whether pods wait for a decision. Refused pods do not, until they are retried."""
         model, now = self._model, self._runtime.timers.monotonic()
         return any(
             model.waiting(uid) and not self._retries.held(uid, now) for uid in model.objects.provisionable

@@ -168,7 +168,7 @@ class Interruptions:
         return name in self._warned
 
     def apply_found(self, now: datetime) -> bool:
-        """Act on what came before it was known whose it is, where it is known now; tell if there was any."""
+        """Act on early notices whose instance has become known; return whether there were any."""
         found = self._early.take_found()
         for notice in found:
             self.hear(notice, now)

@@ -88,7 +88,7 @@ class PoolSizes:
         return view is None or self._model.marks.ending(view)
 
     def _give_back(self, pool: str, names: tuple[str, ...], why: Blocker) -> None:
-        """Leave the budgets that these took to others: they are not replaced now."""
+        """Return the budgets of these nodes to the arbiter: they are not replaced now."""
         for name in names:
             self._replacing.get(pool, {}).pop(name, None)
         if names:

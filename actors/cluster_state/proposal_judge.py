@@ -56,10 +56,10 @@ class ProposalJudge:
         self._book = DisruptionCandidates()
 
     def screen(self, proposal: DisruptionProposed, now: datetime) -> None:
-        """Pass on to the arbiter those that nothing speaks against, and send the others back.
+        """Send the arbiter the proposed nodes that nothing speaks against, and the others back.
 
-        Else one that may not go would take the budget of one that may, again and again. Those that are
-        considered already are proposed too often: what becomes of them is told when it is decided.
+        A node that may not go would otherwise take the budget of one that may, again and again. Nodes that
+        are considered already were proposed too often: their result is told when it is decided.
         """
         considered = self._book.names
         names = tuple(name for name in proposal.candidates if name not in considered)
@@ -205,7 +205,7 @@ class ProposalJudge:
         lasting: bool = False,
         told: bool = True,
     ) -> None:
-        """Send these back by way of the arbiter, whose budgets they leave to others."""
+        """Send proposals back through the arbiter, which frees their budgets for others."""
         for one, why in refused:
             self._arbiter.tell(
                 DisruptionRefused(pool=one.proposal.pool, candidates=one.names, why=why, lasting=lasting)

@@ -286,7 +286,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         return True
 
     def _heed(self, call: CallFleet, outcome: Outcome[object]) -> None:
-        """Take in what came of a call: one that was answered lets all others go."""
+        """Take in the outcome of a call. An answer releases all calls that the circuit breaker holds."""
         node_class = self._book.class_of(call)
         if node_class is None:
             return

@@ -35,7 +35,7 @@ class LaunchRecorder:
         self.delays.begin(names, self._clock.now())
 
     def adopt(self, names: Iterable[str]) -> None:
-        """Take in that claims are launched that nobody worked on."""
+        """Take in launched claims that this process did not launch."""
         for claim in self._book.claims(names):
             self.delays.adopt(claim.name, claim.created_at, self._clock.now())
 

@@ -1,4 +1,4 @@
-"""Publishing of events, those about one object one after the other."""
+"""Publishing of events: events about one object are written one after the other."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def of_disruptor(message: object) -> Topic:
 
 
 def of_sizer(message: object) -> Topic:
-    """Return what a message to the sizer of pools is about. What failed before it was there is over."""
+    """Return the topic of a message to the sizer of pools. Failures from before it was made are dropped."""
     match message:
         case NodeChanged(name=name, view=view):
             return ("node", name), view is None

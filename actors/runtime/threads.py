@@ -71,9 +71,10 @@ class Threads:
             hosted.ask()
 
     def stop(self, seconds: float) -> bool:
-        """Let every actor handle what waits and end, the first hosted last; False where one is left.
+        """Let every actor handle its waiting messages and end; return False where one does not in time.
 
-        Whoever is told something was hosted before those who tell it, so that most is still heard.
+        Actors end in the reverse order of hosting. A receiver is hosted before its senders, so most of what
+        is sent is still received.
         """
         deadline = self._clock.monotonic() + seconds
         ended = True

@@ -132,7 +132,7 @@ class DrainCalls:
 
 
 def cause_of(view: NodeView) -> Cause:
-    """Return why a node goes, as its claim says; where it does not, somebody deleted it."""
+    """Return the cause a node's claim says; without one, somebody deleted the node."""
     return cause_said(view.claim) or Cause.DELETED
 
 

@@ -46,7 +46,7 @@ class GatheredEnds:
                 self._await[name] = step
 
     def part(self, together: Together) -> None:
-        """Take these steps one by one from now on: one of them may be what was refused."""
+        """Take these steps one by one from now on: a refusal may be due to only one of them."""
         self._alone |= dict.fromkeys(name for name, _ in together.steps)
 
     def forget(self, name: str) -> bool:

@@ -67,7 +67,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchClosed:
-    """A window closed. It carries no pods: it only wakes the one who knows them."""
+    """A window closed. The message carries no pods: ClusterState knows them."""
 
     decision: Decision
 

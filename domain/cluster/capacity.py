@@ -26,9 +26,9 @@ from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
 
 
 class Capacity:
-    """The free capacity, computed when it is asked for and kept until it is forgotten.
+    """The free capacity, computed when it is asked for, and cached.
 
-    Who changes what it was computed from calls the `forget_*` method for it; `ChangeRecorder` does so.
+    A change of its inputs calls the `forget_*` method for it; `ChangeRecorder` does so.
     """
 
     def __init__(self, objects: Inventory, promises: PromiseBook, marks: MarkedNodes) -> None:
@@ -247,7 +247,7 @@ class Capacity:
     def _existing_nodes_and_pods(
         self, now: datetime, leaving: Collection[str], movable: Collection[str], *, beside_buffers: bool
     ) -> tuple[tuple[ExistingNode, ...], tuple[Pod, ...]]:
-        """Return existing nodes, and the pods to place: those that wait, and those on nodes that go for good.
+        """Return existing nodes, and the pods to place: pods that wait, and pods on nodes that go for good.
 
         A cordon alone keeps pods off and moves none.
         """

@@ -56,13 +56,13 @@ class PodChanged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeChanged:
-    """A node view is as it stands, or (None) gone.
+    """A node view has changed, or (None) is gone.
 
-    `pods` are those on it, told only of one that is going, with the `decisions` that found other places
-    for them, whether these `places` are ready, and the names of their persistent `volumes`, both by uid of
-    the pod; `promised` are those with a promise of a place on it, told only of one that is launched and
-    not registered, to whoever binds early. `pool` and `node_class` are told only of a claim that waits for
-    its launch, where they are there. `left_alone` says why its node is not given up of our own will.
+    `pods` are the pods on a node that is `going`; `decisions` are those that found other places for them,
+    `places` say whether these are ready, and `volumes` name their persistent volumes, both by uid of the pod.
+    For other nodes these are empty. `promised` are the pods with a promise of a place on a launched node that
+    is not registered, for early binding. `pool` and `node_class` are set for a claim that waits for its
+    launch, where they exist. `left_alone` says why its node is not given up by choice.
     """
 
     name: str

@@ -268,7 +268,7 @@ class ClusterModel:
         *,
         changed: bool,
     ) -> None:
-        """Take in what says which other pods there are, or will be."""
+        """Take in an object on which depends what other pods there are, or will be."""
         if isinstance(thing, CapacityBuffer | StoredPodTemplate):
             self.objects.put_by_name(thing)
         elif isinstance(thing, Workload) and thing.kind == Kind.DEPLOYMENT:

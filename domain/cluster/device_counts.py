@@ -47,7 +47,7 @@ class Counted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DeviceKind:
-    """A kind of devices: those of which a predicate holds, and those of which that is not known."""
+    """A kind of devices: `members` match its predicate; of `unsure` ones it is not known whether they do."""
 
     name: str
     members: frozenset[Traits]
@@ -116,7 +116,7 @@ def _match(selectors: Sequence[str], traits: Traits) -> Match:
 
 
 class DeviceCount:
-    """Counts the devices of `nodes` at one moment: for pods that wait, beside those that `holders` ask for.
+    """A count of the devices of `nodes` at one moment, less those that `holders` ask for.
 
     `expected` are the drivers that nodes in the making wait for, by the names of their views.
     """

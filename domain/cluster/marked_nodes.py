@@ -1,4 +1,4 @@
-"""Marked nodes: those that are to be disrupted, whose instance ends, or whose launch failed."""
+"""Marked nodes: to be disrupted, with an instance that ends, or with a launch that failed."""
 
 from __future__ import annotations
 

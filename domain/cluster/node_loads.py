@@ -17,12 +17,12 @@ from treenail.domain.model.pods import Pod
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeLoad:
-    """The meaning of the pods on a node, whatever the time is and however many evictions budgets allow.
+    """The pods on a node as far as they matter for giving it up, independent of time and of budgets.
 
-    `moving` are the uids of those that come back elsewhere, with their `eviction_costs`; `disruption` is what
-    it costs to drain the node, and `empty` whether it may go as empty if nothing is promised a place there.
-    `unread` is a pod that cannot be read. `annotated` have an annotation that may forbid to
-    disrupt them; `guarded` are those whose eviction is asked for, with the budgets that select them.
+    `moving` are the uids of pods that come back elsewhere, with their `eviction_costs`; `disruption` is the
+    cost of draining the node. `empty` says that it may go as empty, if nothing is promised a place there.
+    `unread` is a pod that cannot be read. `annotated` pods have an annotation that may forbid to disrupt
+    them; `guarded` are pods that would be evicted, with the budgets that select them.
     """
 
     moving: tuple[str, ...] = ()

@@ -9,10 +9,10 @@ from treenail.domain.model.nodes import Node, NodeClaim, NodeView, awaited
 
 
 def one_of_several(claim: NodeClaim, nodes: Collection[Node]) -> NodeView:
-    """Return a claim with one of `nodes` (at least one), and the names of the others.
+    """Return a view of a claim with one of `nodes` (at least one), and the names of the others.
 
-    That is the one it was registered with, else the first that came. One that was made early, and that no
-    kubelet speaks for yet, comes after all others and is none of them.
+    That node is the one the claim was registered with, else the first that came. A node that was made early,
+    and that no kubelet speaks for yet, comes after all others and is no rival.
     """
     first, *others = sorted(
         nodes, key=lambda node: (node.name != claim.node_name, awaited(node), node.created_at, node.name)
@@ -36,10 +36,10 @@ def owned_by(node: Node, claim: NodeClaim) -> bool:
 
 
 def holder_of(claims: Collection[NodeClaim], nodes: Collection[Node]) -> NodeClaim:
-    """Return which of the `claims` to one machine has it and its `nodes`.
+    """Return the claim, of several to one machine, that has the machine and its `nodes`.
 
-    One that stays comes before one that is deleted, so that a copy which goes never takes the machine of
-    another claim with it; then the one that a node says it is of, then the one that was made first.
+    A claim that stays comes before one that is deleted: a copy that is deleted never takes the machine of
+    another claim with it. Then comes the claim that a node names as its owner, then the oldest one.
     """
     owners = {owner.uid for node in nodes for owner in node.owners}
     return min(

@@ -29,12 +29,12 @@ from treenail.domain.telemetry.delays import Delay
 class Snapshot:
     """The cluster at one revision, for planning.
 
-    `pods` are those to be placed: provisionable ones, and those whose node is leaving, less all that
-    have a promise. `existing_nodes` are of every node, and of claims with pods promised to them; those that
-    take no pods are not open. `limits_left` has an entry for each pool with limits. `volumes` are what
-    the volumes of `pods` need, by uid; `namespaces` the labels of namespaces, by name. `in_reservations`
-    tells, by the id of a capacity reservation, when each claim in it was launched, None where it is still
-    to be. `device_models` are the models of GPUs that are of each kind of devices that pods ask for.
+    `pods` are the pods to be placed: provisionable ones, and those on nodes that leave, less all that have a
+    promise. `existing_nodes` are all nodes, and all claims with pods promised to them; nodes that take no
+    pods are not open. `limits_left` has an entry for each pool with limits. `volumes` has the needs of the
+    volumes of `pods`, by uid; `namespaces` the labels of namespaces, by name. `in_reservations` has, by the
+    id of a capacity reservation, when each claim in it was launched, None where it is still to be.
+    `device_models` has, by kind of devices that pods ask for, the models of GPUs of that kind.
     """
 
     revision: int

@@ -105,11 +105,11 @@ class PromiseUpkeep:
             self._restorable.pop(uid, None)
 
     def withdraw(self, name: str, pods: Iterable[str], left: Promise | None) -> Promise | None:
-        """Withdraw promises to `pods` on a view where the scheduler gave others what these were to get.
+        """Withdraw promises to `pods` on a view where the scheduler placed other pods in their room.
 
-        With `left`, the place that a pod left which is bound here: the first of them that is just like that
-        one takes it. Return the promise of that. None of `pods` is still to leave a node or to be made: no
-        place with devices is promised to such a pod, and `crowded_out` names none.
+        `left` is the place that a pod bound here has left, if any: the first equal pod takes it, and its new
+        promise is returned. None of `pods` is still to leave a node or to be made: no place with devices is
+        promised to such a pod, and `crowded_out` names none.
         """
         moved: Promise | None = None
         view = self._objects.view(name)
@@ -131,8 +131,8 @@ class PromiseUpkeep:
     def check(self, name: str, left: Promise | None = None) -> Promise | None:
         """Withdraw promises on a view that the scheduler's own choices left no room for.
 
-        With `left`, the place that a pod left which is bound here: an equal one of its workload, or one that
-        is still to be made, takes it, if it has none by that. Return the promise of that.
+        `left` is the place that a pod bound here has left, if any: an equal pod of its workload that loses
+        its place by that takes it, or one that is still to be made, and its new promise is returned.
         """
         moved: Promise | None = None
         view = self._objects.view(name)
@@ -202,8 +202,8 @@ class PromiseUpkeep:
     def expire(self, now: datetime) -> None:
         """End the promises whose time is over.
 
-        Where one is over of a pod that asks about others, those of all such pods that the scheduler has not
-        bound yet end with it: each may be where it is for another's sake, and they are decided on together.
+        If one is of a pod with terms about other pods, the promises of all such pods that the scheduler has
+        not bound yet end too: each may be where it is for another's sake, and they are decided on together.
         """
         expired = self._promises.expire(now)
         for promise in expired:

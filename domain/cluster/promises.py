@@ -245,9 +245,9 @@ class PromiseBook:
     def withdraw_overdrawn(self, target: str, free: Resources) -> tuple[Promise, ...]:
         """End the latest promises on `target` until the rest fits into `free` (before any promise).
 
-        Those that buffers keep end first, then those to pods that are not there yet.
+        Promises of buffers end first, then those to pods that do not exist yet.
 
-        The scheduler may send a pod where we promised room to another: then the promise cannot hold.
+        The scheduler may put a pod into the room promised to another: then the promise cannot hold.
         """
         withdrawn: list[Promise] = []
         latest_first = self.at(target)[::-1]

@@ -22,11 +22,11 @@ _COUNTED_APART: Final = (Pod, Node, NodeClaim, *_OF_DEVICES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodMoved:
-    """A pod came to a place, left it, or has other labels than before, after the model had `revision`.
+    """A change of a pod: after the model had `revision` it came to a place, left it, or changed its labels.
 
-    Of the pod there is what terms of other pods count. The pod itself would be a kilobyte that nobody else
-    keeps. `place` is the node it is bound to, or the target of its promise; `decision` is the one that
-    promised it, "" where that was none.
+    It has the parts of a pod that terms of other pods count: the whole pod would be a kilobyte that nobody
+    else keeps. `place` is the node it is bound to, or the target of its promise; `decision` is the decision
+    that promised it, "" without one.
     """
 
     revision: int

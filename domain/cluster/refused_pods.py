@@ -155,7 +155,7 @@ class RefusedPods:
         )
 
     def place(self, uid: str) -> None:
-        """Take in that a pod has a place: should it lose that, it is decided on at once."""
+        """Take in that a pod has a place. If it loses that, it is decided on at once."""
         known = self._by_uid.get(uid)
         if known is not None:
             known.out = True

@@ -1,4 +1,4 @@
-"""The state as people are shown it: what is there at one moment, as values that anybody may keep."""
+"""The shown state: nodes, pods and pools at one moment, as immutable values for people."""
 
 from __future__ import annotations
 

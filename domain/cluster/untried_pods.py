@@ -25,13 +25,13 @@ class _Shortage:
 
 
 class UntriedPods:
-    """The pods that the scheduler has said nothing of yet, by workload, and whether they lack nodes. Mutable.
+    """The pods that the scheduler has not tried yet, by workload, and whether they lack nodes. Mutable.
 
-    A pod lacks a node where the scheduler found none for another one that asks for no more: of the same
-    scheduler and at least the same priority, with no requirement on nodes that this one has not, and with
-    requests that are no larger. What has no room for that one has none for this one. It counts while it waits
-    and for 30 s after, and up to 5 min while the scheduler has not tried pods that are 5 s old. For a pod
-    with preferences it counts only while it waits: to meet one a plan may buy a node though another has room.
+    A pod lacks a node where the scheduler found none for another pod that is no harder to place: of the same
+    scheduler, of at least the same priority, with requirements on nodes that this one has too, and with
+    requests that are no larger. That finding counts while the other pod waits and for 30 s after, and up to 5
+    min while the scheduler has not tried pods that are 5 s old. For a pod with preferences it counts only
+    while the other pod waits: to meet one a plan may buy a node though another has room.
     """
 
     def __init__(self, objects: Inventory, promises: PromiseBook, *, spread_by_default: bool) -> None:

@@ -175,9 +175,9 @@ class VolumeResolver:
 
 
 def places_of(volume: PersistentVolume) -> Alternatives:
-    """Return from where a volume can be reached.
+    """Return the requirements of the places from which a volume can be reached.
 
-    The node of one that lives on a node is left out: that node may be replaced by one like it.
+    For a volume that lives on a node, the node itself is left out: an equal node may replace it.
     """
     alternatives = _alternatives(volume.node_affinity, but=labels.HOSTNAME if volume.on_node else "")
     said = Requirements(

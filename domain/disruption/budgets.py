@@ -68,8 +68,8 @@ class BudgetBook:
     def take(self, proposal: DisruptionProposed, now: datetime) -> tuple[str, ...]:
         """Return the candidates, in their order, that budgets still allow; they count from now on.
 
-        Each counts against the budgets of its own pool, whoever proposes it. Of those that go together it
-        is all or none.
+        Each counts against the budgets of its own pool, whoever proposes it. Candidates that go together are
+        allowed all or not at all.
         """
         allowed = self._take(proposal, now)
         if proposal.together and len(allowed) < len(proposal.candidates):

@@ -26,10 +26,10 @@ def terms_of(pool: NodePool, *, payback: timedelta | None = None) -> PoolTerms:
 def pool_terms(
     model: ClusterModel, now: datetime, *, prices: NodePrices, payback: timedelta | None = None
 ) -> Mapping[str, PoolTerms]:
-    """Return the terms of all pools, with what all their nodes cost, and how much draining all would disturb.
+    """Return the terms of all pools, with the cost of all their nodes and the disruption of draining all.
 
-    All claims count, candidates or not, as Balanced compares a move with the whole pool; one whose price is
-    not known counts with what it costs beside. Budgets are not asked: `allowed` is left open.
+    All claims count, candidates or not, as Balanced compares a move with the whole pool; of a node with an
+    unknown price, the surcharge alone counts. Budgets are not asked: `allowed` is left open.
     """
     costs = dict.fromkeys(sorted(model.objects.pools), 0.0)
     disruptions = dict(costs)

@@ -71,7 +71,7 @@ class DisruptionCandidates:
         return self._brought.pop(0) if self._brought else None
 
     def plan(self, decision: str) -> tuple[str, ...]:
-        """Return the nodes that a decision is made on: all that wait, and those of one that gave way."""
+        """Return the nodes to decide on now: all that wait, and those of a decision that gave way."""
         self._planned += self._waiting
         self._waiting, self._decision = [], decision
         return tuple(name for one in self._planned for name in one.names)

@@ -116,9 +116,9 @@ class Standard:
         return bool(wanted) and not group.same(wanted)
 
     def _alike(self, claim: NodeClaim, key: str) -> bool:
-        """Return whether a claim bears the hash there is now, or one that does not compare.
+        """Return whether a claim has the present hash, or one of another version, which does not compare.
 
-        What drifted by a hash of another version has drifted: nobody can tell that it did not.
+        A claim that drifted by a hash of another version stays drifted: nobody can tell that it did not.
         """
         if claim.annotations.get(version_of(key)) != HASH_VERSION:
             return not _drifted_by(claim, key)
@@ -129,10 +129,11 @@ class Standard:
         return next((image for image in self.meaning.images if _runs(image, claim)), None)
 
     def note(self, claim: NodeClaim, why: str | None) -> ClaimPatch | None:
-        """Return what is to be written on a claim that drifted because of `why`; None where it is there.
+        """Return the patch for a claim that drifted because of `why`, None where nothing changes.
 
-        A claim with hashes that do not compare is given those there are now: it is taken as it is. Where it
-        drifted by such a hash, it keeps that, as one of ours, which no pool will ever have.
+        A claim with hashes that do not compare gets the present ones: it is assumed not to have drifted. If
+        it had drifted by such a hash, it keeps that hash, as one of our version, which no pool will ever
+        have.
         """
         shown = condition_of(claim.conditions, DRIFTED)
         conditions: tuple[Condition, ...] = ()

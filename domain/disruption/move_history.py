@@ -74,10 +74,10 @@ class MoveHistory:
                 self._origins[name] = (replace(origins[0], saving=0.0), *origins[1:])
 
     def least_saving(self, claim: NodeClaim, now: datetime) -> float:
-        """Return what replacing a node must save more than, $/h: what itself was bought for to save.
+        """Return what replacing a node must save beyond: the saving it was bought for itself, $/h.
 
-        0 for a node that replaced none, or not within six hours; infinite for one that is not older than that
-        and of which it cannot be read.
+        It is 0 for a node that replaced none, or not within six hours, and infinite for a younger one whose
+        saving cannot be read.
         """
         return max((origin.saving for origin in self._recent(claim, now)[:1]), default=0.0)
 
@@ -92,9 +92,10 @@ class MoveHistory:
     def undoes(
         self, removed: Sequence[NodeClaim], claims: Sequence[PlannedClaim], now: datetime
     ) -> Blocker | None:
-        """Return why `removed` should not be replaced by `claims`, None where that undoes no recent move.
+        """Return why `claims` should not replace `removed`, None where no recent move is undone by it.
 
-        It does where one of the claims may become what a node replaced, or what that one had replaced before.
+        A move is undone if one of the claims may become what a node replaced, or what that one had replaced
+        before.
         """
         for claim in sorted(removed, key=lambda one: one.name) if claims else ():
             why = next(self._objections(claim, claims, now), None)

@@ -40,7 +40,7 @@ class NodePrices:
         return found
 
     def price(self, view: NodeView) -> float | None:
-        """Return what its own offering costs now; else what it cost when it was bought; None if unknown."""
+        """Return the present price of a node's offering, else its price when bought, $/h; None if unknown."""
         if view.claim is None:
             return None
         own = view.labels

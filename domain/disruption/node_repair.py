@@ -79,7 +79,7 @@ class UnhealthyNode:
         self._views: dict[str, NodeView] = {}
 
     def note(self, changed: NodeChanged) -> Diagnosis | None:
-        """Take a node in as it stands; return what is wrong with it, unless it goes already."""
+        """Take a node in as it stands; return its diagnosis, None if it is well or already going."""
         name, view = changed.name, changed.view
         self._forget(name)
         if view is None or view.node is None or view.claim is None:

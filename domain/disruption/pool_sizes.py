@@ -201,10 +201,11 @@ def _where(view: NodeView) -> str:
 
 
 def _worth(model: ClusterModel, pool: NodePool, view: NodeView, now: datetime) -> tuple[float, ...]:
-    """Return what speaks for a node, in Karpenter's order; of equal ones those go first that drifted.
+    """Return a key that sorts nodes by how much speaks for them; of equal ones, drifted nodes go first.
 
-    What is not bought yet, then what is not in use, then empty nodes without pods that may not be disturbed,
-    then by what it costs to move the pods, the less the sooner the node expires anyway.
+    As in Karpenter, first go claims that are not launched, then nodes not in use, then empty nodes without
+    pods that may not be disrupted, then nodes by the cost of moving their pods, less the sooner they expire
+    anyway.
     """
     claim = view.claim
     assert claim is not None  # noqa: S101 (all are of claims)

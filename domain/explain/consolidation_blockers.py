@@ -13,7 +13,7 @@ from treenail.domain.model.nodes import NodeView
 
 
 def blockers_of(model: ClusterModel, view: NodeView, first: Blocker, now: datetime) -> tuple[Blocker, ...]:
-    """Return all that keeps a node: what it is told to stay for, and what holds any pod on it.
+    """Return all that keeps a node: its first blocker, and blockers of the pods on it.
 
     Each object is named once; a blocker that is the node itself is named by it.
     """

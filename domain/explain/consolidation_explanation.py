@@ -1,4 +1,4 @@
-"""Explanation of a node to consolidation: what it was bought for, whether it may go, and what keeps it."""
+"""Explanation of a node's consolidation: the reason it was bought, whether it may go, and its blockers."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class NodeEvents:
             yield ClusterEvent(of_claim(view.claim), "LeftAlone", f"It is left alone: {alone.value}")
 
     def _unresolved(self, changed: NodeChanged, view: NodeView) -> Iterator[ClusterEvent]:
-        """Yield, for a claim that says itself what it is launched from, that this is not there."""
+        """Yield the event that the node class of a claim without a pool does not exist."""
         claim = view.claim
         lacks = changed.pool is not None and changed.node_class is None
         if claim is None or not claim.stands_alone or not lacks:
@@ -110,7 +110,7 @@ def blocked(by: DisruptionBlocked) -> Iterator[ClusterEvent]:
 
 
 def _disputes(before: NodeView | None, after: NodeView) -> Iterator[ClusterEvent]:
-    """Yield, for nodes and claims that say they are one machine, which others do: also at a start."""
+    """Yield events on nodes and claims that name one machine: when that is new, and at a start."""
     claim = after.claim
     if claim is None:
         return

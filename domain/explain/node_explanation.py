@@ -88,7 +88,7 @@ def _stand_alone(model: ClusterModel, claim: NodeClaim) -> str:
 
 
 def _disputes(view: NodeView, claim: NodeClaim) -> Iterator[Statement]:
-    """Yield which other claims and nodes say that they are the same machine, and what follows."""
+    """Yield statements on other claims and nodes that name the same machine, and what follows from it."""
     kind, others = claim.generation.claim_kind, shortened(list(view.claimants))
     if view.holder:
         yield Statement(

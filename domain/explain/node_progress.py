@@ -1,4 +1,4 @@
-"""Progress of a node in few words: what it does, and what it waits for."""
+"""Progress of a node in few words: its present stage, and what that waits for."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Impairment:
 
     @property
     def checked(self) -> bool:
-        """True if it was a check that failed: then nobody can rely on what runs there."""
+        """True if a status check failed: nobody can rely on what runs there."""
         return self.kind in (InterruptionKind.INSTANCE_STATUS, InterruptionKind.SYSTEM_STATUS)
 
     @property

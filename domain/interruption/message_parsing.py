@@ -147,9 +147,9 @@ def _state_change(event: _Object) -> Notice:
 
 
 def _health(event: _Object) -> Notice:
-    """Read a Health event; it names instances among other things that it may be about.
+    """Read a Health event. Among the entities it names may be instances.
 
-    One entry that cannot be read costs the others nothing.
+    An entry that cannot be read does not affect the others.
     """
     detail = _detail(event)
     if detail.get("service") != "EC2" or detail.get("eventTypeCategory") != "scheduledChange":

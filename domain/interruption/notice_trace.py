@@ -130,7 +130,7 @@ def _spans(
 ) -> tuple[Span, ...]:
     """Return the root, from `start` until the notice was there, and its child, from then until `end`.
 
-    Of a notice that comes `again`, as which that names it, only a child: the root stays as it was written.
+    For a notice that comes `again` (a name for it), only the child is returned: the root stays as written.
     """
     root = interruption_context(notice.instance_id, notice.cause)
     both: dict[str, Attribute] = {

@@ -341,7 +341,7 @@ class LaunchBook:
         return self._groups.get(token)
 
     def class_of(self, step: Step) -> NodeClassRef | None:
-        """Return which node class a step launches from, where it is one of those."""
+        """Return the node class a step launches from, None for a step that launches nothing."""
         match step:
             case PrepareBatch(batch=batch_id) if batch_id in self._batches:
                 return self._batches[batch_id].node_class.ref

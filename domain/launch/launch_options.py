@@ -57,10 +57,10 @@ _Draft: TypeAlias = tuple[str, Sequence[_Offered], Sequence[Override]]
 
 
 class LaunchOptions:
-    """The offers for a claim, and how to buy from them: found once for all claims that ask for the same.
+    """The launch options of claims: offers and ways to buy, computed once for claims that ask for the same.
 
-    That takes milliseconds for each that differs: where there are many, nobody should wait for it. Not for
-    threads to share, but one may go on where another ended.
+    Each different claim takes milliseconds, so many are not computed in an actor. Not for concurrent use;
+    another thread may continue after one ended.
     """
 
     def __init__(self, types: Iterable[InstanceType]) -> None:
@@ -85,9 +85,9 @@ class LaunchOptions:
         return self._drafts[key]
 
     def offered(self, claim: NodeClaim) -> list[_Offered]:
-        """Return the claim's types that hold it and are on offer where it may be, each with where.
+        """Return the claim's types that hold it and are offered where it may be, each with its places.
 
-        One that lists no types, as nobody planned it for pods, may be of any that it does not rule out.
+        A claim that lists no types was not planned for pods: any type that it does not rule out may do.
         """
         reserved = _wants_reserved(claim)
         suited = {
@@ -108,7 +108,7 @@ class LaunchOptions:
 
 
 def _open_choice(claim: NodeClaim, offered: Iterable[_Offered]) -> list[_Offered]:
-    """Return the types that suit a claim which lists none; specialised ones where there are no others."""
+    """Return the types that suit a claim without a list; specialised types only if no other suits."""
     suited = [one for one in offered if claim.requirements.intersects(one.type.requirements)]
     return [one for one in suited if not one.type.specialised] or suited
 

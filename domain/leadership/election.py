@@ -57,7 +57,7 @@ class Election:
     def see(self, lease: Lease | None, at: float, *, unused: bool = False) -> None:
         """Take in the lease as it was read, or written, by second `at`.
 
-        `unused` says of the first look that nobody can have led yet: then one that is not there is free.
+        `unused` says, at the first look, that nobody can have led yet: then a missing lease is free.
         """
         if lease is None:
             self._miss(at, unused=unused)

@@ -91,8 +91,8 @@ def _patient(pod: Pod) -> bool:
 def early_node(claim: NodeClaim, name: str, now: datetime) -> Node:
     """Return the node to make for `claim`. Its machine goes by `name`.
 
-    The taint that keeps pods away must let those stay that are bound: never the one of a node that is
-    not registered, which would evict them. A kubelet that finds its node there takes it as it is.
+    The taint that keeps pods away must not evict the pods that are bound here, so it is not the taint of an
+    unregistered node. A kubelet that finds its node there uses it as it is.
     """
     return Node(
         name=name,

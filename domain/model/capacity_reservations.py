@@ -24,7 +24,7 @@ _NONE: Final[Mapping[str, InstanceType]] = MappingProxyType({})
 
 
 class MatchCriteria(StrEnum):
-    """The instances that run in a reservation: all that fit, or only those that name it."""
+    """The instances that run in a reservation: all that fit, or only instances that name it."""
 
     OPEN = "open"
     TARGETED = "targeted"

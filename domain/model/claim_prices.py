@@ -50,11 +50,10 @@ class ClaimPrices:
             del self._by_decision[decision]
 
     def after(self, cause: Cause, decisions: Iterable[str]) -> float | None:
-        """Return what takes the place of a node costs, in $/h, that ends for a cause.
+        """Return the cost of what replaces a node that ends for a cause, $/h; None if not known, or not yet.
 
-        That is what these decisions bought, which found places for its pods; nothing where they bought
-        nothing, and nothing in place of an empty node, where there were none. None where that is not known,
-        or not yet.
+        It is the price of what these decisions bought, which found places for its pods: 0 where they bought
+        nothing, and 0 for an empty node, for which there were none.
         """
         bought = [self._by_decision.get(decision, {}) for decision in decisions]
         if cause is Cause.EMPTY and not bought:

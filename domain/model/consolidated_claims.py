@@ -42,11 +42,12 @@ def shape_of(claim: NodeClaim) -> Shape:
 
 
 def write_origins(origins: Sequence[Origin]) -> dict[str, str]:
-    """Return the annotation that says what a claim is bought for, none without `origins`.
+    """Return the annotation with the reasons for which a claim is bought, none without `origins`.
 
-    The first is its own; the others are, latest first, those of nodes that it replaces. Each is written as
-    `<saving>/<time>/<shapes>`, a shape as `<pool>,<type>,<zone>,<capacity type>`, with `;` between shapes and
-    a blank between origins. Times are written to the second, savings to a millionth of a dollar per hour.
+    The first origin is the claim's own; the others are those of the nodes it replaces, latest first. Each is
+    written as `<saving>/<time>/<shapes>`, a shape as `<pool>,<type>,<zone>,<capacity type>`, with `;` between
+    shapes and a blank between origins. Times are written to the second, savings to a millionth of a dollar
+    per hour.
     """
     return {labels.CONSOLIDATED: " ".join(map(_written, origins))} if origins else {}
 

@@ -15,9 +15,9 @@ _OURS: Final = "karpenter"
 
 
 def marked(view: NodeView) -> bool:
-    """Return whether a node bears our mark of leaving, though nothing in the API says that it leaves.
+    """Return whether a node has our mark of leaving, though nothing in the API says that it leaves.
 
-    Somebody who decided that died before saying so: the mark is to be taken off.
+    The process that decided so died before writing the decision: the mark is to be removed.
     """
     node, claim = view.node, view.claim
     if node is None or claim is None or not claim.registered or claim.leaving or node.deleting_since:

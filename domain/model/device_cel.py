@@ -207,7 +207,7 @@ class _Domains(_Watched):
 
 
 class _Amount:
-    """A quantity. One that is known within bounds alone compares with what lies outside of these."""
+    """A quantity. If only its bounds are known, it can be compared with quantities outside of them."""
 
     def __init__(self, span: Span, seen: Seen | None = None) -> None:
         self._span, self._seen = span, seen

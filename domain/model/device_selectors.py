@@ -15,7 +15,7 @@ _REMEMBERED: Final = 64
 
 
 class Match(Enum):
-    """The answer of a selector about a device. `MISSING`: it looks at something that is not known of it."""
+    """The answer of a selector about a device. `MISSING`: it needs a trait that is not known."""
 
     YES = auto()
     NO = auto()
@@ -40,7 +40,7 @@ class _Program(Protocol):
 
 
 class Selector:
-    """One selector. What it said of a device it says of those that are the same in all that it looked at."""
+    """One selector. It remembers its answers, for devices that are equal in all that it looked at."""
 
     def __init__(self, program: _Program) -> None:
         self._program = program

@@ -60,9 +60,9 @@ class Device:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceSlice:
-    """A part of a driver's pool of devices. `node` is "" where they are not those of one node.
+    """A part of a driver's pool of devices. `node` is "" where the devices are not those of one node.
 
-    A pool is what the slices of its highest `generation` say, of which there are to be `slices`.
+    A pool consists of the slices of its highest `generation`; it is complete with `slices` of them.
     """
 
     name: str
@@ -111,7 +111,7 @@ class DeviceTaintRule:
 class DeviceClass:
     """A class of devices: those that all `selectors` (CEL) hold for.
 
-    `special` says what else there is to it, "" where there is nothing.
+    `special` says why devices of it are not counted, "" where they are.
     """
 
     name: str

@@ -211,7 +211,7 @@ class FleetError:
 
     @property
     def capacity(self) -> bool:
-        """True if it says that capacity ran out, so that other offerings may do."""
+        """True if the error says that capacity ran out, so that other offerings may do."""
         return self.code in UNFULFILLABLE or self.code == NO_SPOT
 
     @property

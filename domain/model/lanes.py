@@ -45,7 +45,7 @@ class Lanes(Generic[T]):
         self._forgive(purpose)
 
     def up_to(self, purpose: Purpose, one: T) -> list[T]:
-        """Return those of a lane who come before `one`, and `one`."""
+        """Return the entries of a lane before `one`, and `one` itself."""
         return [*takewhile(lambda other: other != one, self._waiting[purpose]), one]
 
     def first(self, among: Collection[Purpose] = _ALL) -> tuple[Purpose, T] | None:

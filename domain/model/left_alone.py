@@ -36,9 +36,9 @@ class LeftAlone(StrEnum):
 
 
 def left_alone(claim: NodeClaim, pool: NodePool | None, *, static_capacity: bool) -> LeftAlone | None:
-    """Return why a claim's node is left alone, None where it is not; `pool` is the one that it names.
+    """Return why a claim's node is left alone, None where it is not. `pool` is the pool the claim names.
 
-    With `static_capacity` nodes of static pools are not.
+    Nodes of static pools are left alone unless `static_capacity` is on.
     """
     if claim.stands_alone:
         return LeftAlone.NO_POOL

@@ -130,7 +130,7 @@ class NodeClaim:
 
     @property
     def drift(self) -> str | None:
-        """The reason why the node drifted, as the claim says; None where it does not say that it did."""
+        """The reason why the node drifted, as its claim says; None where the claim says nothing of drift."""
         shown = condition_of(self.conditions, DRIFTED)
         return shown.reason if shown is not None and shown.status is Status.TRUE else None
 
@@ -201,17 +201,17 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeView:
-    """A node and its claim as one thing: either may still, or again, be missing; never both.
+    """A node and its claim as one thing: one of them may be missing, not both.
 
-    `rivals` are the names of other nodes that say they are this machine, those of them `abandoned` that are
-    deleted and that our finalizer holds. `claimants` are the names of other claims to this machine; where one
-    of them has it, that is its `holder`, and this claim has neither machine nor node: `kept_node` is one that
-    would be deleted with this claim, as it does not say yet that it is of the holder.
+    `rivals` are the names of other nodes that name this machine; `abandoned` are those of them that are
+    deleted and held by our finalizer. `claimants` are the names of other claims to this machine. Where one of
+    them has it, that is the `holder`, and this claim has neither machine nor node; `kept_node` is a node that
+    would be deleted with this claim, as it does not name the holder yet.
 
-    Drivers of devices that it was bought for and that have published none are `lacking_drivers`.
+    `lacking_drivers` are drivers of devices that it was bought for and that have published none.
 
-    As in Karpenter the claim speaks for labels and taints until the node is registered, and for
-    resources until it is initialized.
+    As in Karpenter the claim speaks for labels and taints until the node is registered, and for resources
+    until it is initialized.
     """
 
     claim: NodeClaim | None = None

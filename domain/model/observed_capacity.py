@@ -68,7 +68,7 @@ CapacityObserved: TypeAlias = MemoryObserved | AllocatableObserved
 
 
 def memory_observation(view: NodeView) -> MemoryObserved | None:
-    """Return the memory of a node; None before it is registered, and where it is not known what it runs."""
+    """Return the memory of a node; None before it is registered, and where its type or image is unknown."""
     claim, node = view.claim, view.node
     if claim is None or node is None or not claim.registered:
         return None

@@ -160,11 +160,12 @@ class PodResourceClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodSpec:
-    """All that scheduling may look at, less labels. Pods of one template share one object.
+    """The parts of a pod that scheduling looks at, without labels. Pods of one template share one object.
 
-    `requests` are effective: containers, init containers, sidecars and overhead put together, one of
-    `pods` included. `node_selector` is sorted. Hashable, so that equal specs can be counted as one class.
-    `parts` are what they are made of, None once admission has completed them, and where nobody asks for them.
+    `requests` are effective: containers, init containers, sidecars and overhead together, and one of `pods`.
+    `node_selector` is sorted. Hashable, so that equal specs can be counted as one class. `parts` are what
+    requests and limits are computed from, None once admission has completed them, and where nobody asks for
+    them.
     """
 
     requests: Resources = NOTHING

@@ -273,7 +273,7 @@ class Requirements(Mapping[str, Requirement]):
         return tuple(self._by_key[key] for key in sorted(self._by_key))
 
     def labels(self) -> dict[str, str]:
-        """Return the labels that these leave one value, by key: what `from_labels` was given, or more."""
+        """Return the labels for which one value is left, by key: those given to `from_labels`, or more."""
         return {r.key: r.single for r in self.in_order() if r.single is not None}
 
     def on(self, keys: Iterable[str]) -> tuple[Requirement | None, ...]:

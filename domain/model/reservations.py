@@ -16,7 +16,7 @@ CAPACITY_BLOCK: Final = "capacity-block"
 class Reservation:
     """A capacity reservation as nodes in it name it. `kind` is "default" or "capacity-block".
 
-    One that is `interruptible` is lent by its owner, who may take it back.
+    An `interruptible` reservation is lent by its owner, who may take it back.
     """
 
     id: str

@@ -107,7 +107,7 @@ def version_of(key: str) -> str:
 
 
 def claim_stamps(pool: NodePool, node_class: NodeClass) -> dict[str, str]:
-    """Return the annotations of a new claim of the pool: what it is made from, and what sizes its node."""
+    """Return the annotations of a new claim of the pool: the hashes of its template and of its sizing."""
     sized_by = sizing_hash(node_class, pool.kubelet or node_class.kubelet)
     return {**stamps(pool, node_class), SIZED_BY: sized_by}
 

@@ -1,4 +1,4 @@
-"""A decision in full: the plan, and for those it refuses what would help."""
+"""A decision in full: the plan, and advice for the pods it refuses."""
 
 from __future__ import annotations
 

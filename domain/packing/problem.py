@@ -66,12 +66,12 @@ class Resident:
 class VolumeNeeds:
     """The needs of a pod's volumes and resource claims of its node.
 
-    The node's labels must meet one of `alternatives`: those of the volumes that agree with one of
-    `device_nodes`, which the claims leave. `known` are volumes that exist, as (driver, handle):
-    one that is attached already takes no place. `fresh` is how many volumes of which driver are still to be
-    made. `devices` are how many it asks for of each kind, which nodes have as a resource of that name.
-    Of a claim without devices that several pods share, one
-    `leads`: it asks for them, and the others, which one `follows`, must be on its node.
+    The node's labels must meet one of `alternatives`, in which the volumes' agree with one of `device_nodes`,
+    the claims'. `known` are volumes that exist, as (driver, handle): one that is attached already takes no
+    place. `fresh` has, by driver, how many volumes are still to be made. `devices` has how many devices of
+    each kind the pod asks for; nodes have them as resources of that name. Of the pods that share a claim
+    without devices, one `leads` and asks for them; the others `follow` it, and must be on its node.
+
     `problem`, if not empty, says why no node would do for the volumes, `device_problem` for the claims.
     """
 

@@ -110,10 +110,10 @@ def _not_ready(decided: PlanDecided) -> dict[str, Attribute]:
 
 
 def _moved(decided: PlanDecided) -> dict[str, Attribute]:
-    """Return which nodes go in a consolidation move, which take their pods, what it costs and what it saves.
+    """Return attributes of a consolidation move: nodes that go, receivers, replacements, cost and saving.
 
     `cost_before` and `cost_after` are those of the nodes that go and of those bought in their place. The
-    time in which a move pays back is told where it saves anything.
+    payback time is included where the move saves anything.
     """
     if not decided.removed:
         return {}

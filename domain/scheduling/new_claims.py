@@ -45,9 +45,9 @@ def claim_for(
 ) -> NodeClaim:
     """Return the claim to be written for `planned`, the decision's claim number `index`.
 
-    `pods` are the uids of those promised a place on it. The claim says so itself, and by which decision,
-    so that a restart finds the promises again. It also says which nodes some of them are to leave for it,
-    whose names are those it `replaces`, and how many pods are `expected` of which owner, by its uid.
+    `pods` are the uids of the pods promised a place on it. The claim says so itself, and by which decision,
+    so that a restart finds the promises again. `replaces` are the names of the nodes that some of these pods
+    are to leave for it; `expected` has, by the uid of an owner, how many pods to come it is for.
     """
     left = ",".join(replaces)
     planned = replace(planned, requirements=_writable(planned.requirements, pool))

@@ -32,7 +32,7 @@ class Held:
 
     @property
     def pods(self) -> frozenset[str]:
-        """The uids of those that have a place in it."""
+        """The uids of the pods that have a place in it."""
         nominated = {pod.uid for pod, _ in self.nominations}
         return frozenset(nominated.union(pod.uid for claim in self.claims for pod in claim.pods))
 

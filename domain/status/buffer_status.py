@@ -1,4 +1,4 @@
-"""The status of capacity buffers: what each shows of what was found for it."""
+"""The status of capacity buffers: the places found for each, and why there are no more."""
 
 from __future__ import annotations
 

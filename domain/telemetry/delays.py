@@ -150,8 +150,8 @@ class _Hold:
 class DelayLog:
     """The delays of one span that is under way. Mutable.
 
-    Delays of one cause by one call are one: from the first to the last. What `holds` a span is told again and
-    again; it counts from when it was told first until it was not told any more.
+    Delays of one cause by one call are merged, from the first to the last. A cause that `holds` a span is
+    reported again and again: it counts from the first report until it is not reported any more.
     """
 
     def __init__(self) -> None:

@@ -103,7 +103,7 @@ def _out_of_grace(pod: Pod, state: Leaving, now: datetime) -> bool:
 
 
 def _called(pod: Pod, state: Leaving, now: datetime, call: datetime | None, *, first: int) -> bool:
-    """Return whether a pod must go because the machine does: those whose turn it is at the last call."""
+    """Return whether a pod must go because its machine does: at its own time, or its tier's last call."""
     if state.ends_at is None or call is None or not state.forced:
         return False
     own = state.ends_at - timedelta(seconds=pod.spec.grace_seconds) - _MARGIN
@@ -127,7 +127,7 @@ def _grace(pod: Pod, state: Leaving, now: datetime) -> int:
 
 
 def _stays(pod: Pod, state: Leaving, now: datetime, call: datetime | None) -> bool:
-    """Return whether a pod waits for its new place. One that cannot be read never gets one."""
+    """Return whether a pod waits for its new place. A pod that cannot be read never gets one."""
     if state.cause not in _WITH_NOTICE or pod.daemon or pod.unread:
         return False
     ready = state.places.get(pod.uid, False)

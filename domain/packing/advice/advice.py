@@ -1,4 +1,4 @@
-"""Complete a plan with what came nearest to placing those it refuses, and with what would place them."""
+"""Advice for refused pods: what came nearest to placing them, and the changes that would place them."""
 
 from __future__ import annotations
 
@@ -56,11 +56,10 @@ def with_remedies(
     *,
     whole: Callable[[Problem], PackingPlan] | None = None,
 ) -> PackingPlan:
-    """Return `plan` with, for those it refuses, where they came nearest and what would let them be placed.
+    """Return `plan` with the nearest pool or node, and a remedy, for each refused class of pods.
 
-    `pack` places those that are left; `whole` is what made the plan of `problem`, if that is another. A plan
-    that refuses nobody costs nothing. What goes wrong here costs the advice, not the plan, and is told as
-    one of its problems.
+    `pack` places pods in what the plan leaves; `whole` is the function that made the plan of `problem`, if it
+    is another. An exception costs the advice, not the plan, and is reported as one of its problems.
     """
     # A plan that refuses nobody costs nothing here.
     if not plan.refused:
@@ -173,7 +172,7 @@ class _Adviser:
     def _remedy(
         self, group: RefusedClass, pods: tuple[Pod, ...], existing_nodes: tuple[ExistingNode, ...]
     ) -> Remedy | None:
-        """Look for what would place all pods; where there is none, for what would place one."""
+        """Look for a change that would place all pods, or else for one that would place one of them."""
         pools = (_pools(group.refusals) or tuple(self._remainder.offers))[: self._effort.pools]
         # Few pools are tried, those that came furthest, for each try packs once. A spread needs them all.
         if pods[0].spec.spread:

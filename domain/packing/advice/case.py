@@ -1,4 +1,4 @@
-"""One reason against pods that are all alike, with what it is about."""
+"""A case: one reason against alike pods, with the pool or node it is about."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Case:
 
     @cached_property
     def offer(self) -> PoolOffer | None:
-        """The pool that refuses, if it is one."""
+        """The offer of the pool that refuses; None where a node does."""
         # The first of its offers: what reasons are about, taints and requirements, all of them share.
         name = self.refusal.pool
         return next((o for o in self.problem.offers if name and o.pool.name == name), None)
@@ -40,7 +40,7 @@ class Case:
 
     @cached_property
     def existing_node(self) -> ExistingNode | None:
-        """The node that refuses, if it is one."""
+        """The node that refuses; None where a pool does."""
         name = self.refusal.node
         return next((node for node in self.problem.existing_nodes if name and node.name == name), None)
 

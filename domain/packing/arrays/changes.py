@@ -9,7 +9,7 @@ from treenail.domain.packing.arrays.arrays import Floats, Indices
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:
-    """The `rows` of an array that differ from what they were, and what stands there now."""
+    """Changes of an array: the `rows` that changed, and their new `values`."""
 
     rows: Indices
     values: Floats

@@ -160,7 +160,7 @@ class Attempt:
     def _each(
         self, classes: Iterable[PodClass], action: Callable[[PodClass], None], *, always: bool = False
     ) -> None:
-        """Call `action` with every class that has pods without a place; set aside those on which it fails.
+        """Call `action` with each class that has pods without a place; set aside classes on which it fails.
 
         When the steps are used up, the other classes are deferred, unless `always` is set.
         """

@@ -59,7 +59,7 @@ class StayingNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationPlan:
-    """Moves in the order they should be made: each holds once those are made that it comes `after`.
+    """Moves in the order to make them: each is valid once the moves it comes `after` are made.
 
     `cost` is what all existing nodes of known price cost now, and `cost_after` once all moves are made, $/h.
     `later` are nodes, by name, of moves that were found as well and that budgets do not allow yet, in order.

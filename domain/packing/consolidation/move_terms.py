@@ -65,7 +65,7 @@ class MoveTerms:
         return self._return(some, trial, most)
 
     def _saving(self, some: tuple[CandidateNode, ...], trial: Trial) -> Move | Blocker:
-        """Return the move as one that saves, or why it is not worth it."""
+        """Return the move if it saves enough, or why it does not."""
         claims = self._cheaper(some, trial.claims)
         if isinstance(claims, Blocker):
             return claims

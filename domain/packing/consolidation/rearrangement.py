@@ -293,7 +293,7 @@ class Rearrangement:
         return wanted
 
     def _groups_of(self, classes: Iterable[int]) -> Iterator[TopologyGroup]:
-        """Yield the groups that count these pods, or by which they keep others off, each once."""
+        """Yield, once each, the topology groups that count pods of these classes or keep others from them."""
         seen: dict[int, TopologyGroup] = {}
         for constraints in self._constraints_of(classes):
             for group in (*constraints.counted, *constraints.apart):

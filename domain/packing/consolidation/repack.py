@@ -180,7 +180,7 @@ class _Repack:
         return some
 
     def _delete(self, *, in_turn: bool) -> None:
-        """Find nodes whose pods all fit on others, and `in_turn` those in whose place others cost less."""
+        """Find nodes whose pods all fit on others; with `in_turn`, also nodes that cheaper ones replace."""
         # The quick look is of use where nothing has changed since the last one: what it found is kept then.
         unchanged = False
         for one in list(self._open.values()):

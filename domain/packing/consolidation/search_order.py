@@ -25,7 +25,7 @@ class Way:
     in_turn: bool = False
 
     def order(self, most_saved: Sequence[CandidateNode]) -> Sequence[CandidateNode]:
-        """Return the candidates as they are tried; they come with those first that save most."""
+        """Return candidates in the order to try them, from one in which the largest savings come first."""
         if not self.dearest_first:
             return most_saved
         return sorted(most_saved, key=lambda one: (not one.goes_later, -one.cost))
@@ -69,10 +69,10 @@ def most_saved_first(one: CandidateNode) -> tuple[bool, float, float, str]:
 
 
 def kept_first(problem: ConsolidationProblem, in_order: Sequence[CandidateNode]) -> Problem:
-    """Return the problem with its nodes in the order they are to be filled.
+    """Return the problem with its nodes in the order to fill them.
 
-    First those that stay in any case, as they came; then candidates, the last to go first: so that pods go to
-    nodes that are likely to stay.
+    First the nodes that are no candidates, in their order; then candidates, the last to be tried first. So
+    pods move to nodes that are likely to stay.
     """
     place = {one.name: len(in_order) - at for at, one in enumerate(in_order)}
     nodes = sorted(problem.problem.existing_nodes, key=lambda node: place.get(node.name, 0))

@@ -61,8 +61,8 @@ class Covering:
     ) -> tuple[Indices, Indices, Floats, Floats]:
         """Add a type, no dearer than its `last`, to each of B beginnings that leave `rests` (B, R).
 
-        Return for the best of what comes of it which beginning it was, which type was added, what is left
-        then, and what they cost so far.
+        Return for the best results: the beginning each came from, the type added, the rest (B, R), and the
+        cost.
         """
         after = np.maximum(rests[:, np.newaxis] - self._room, 0.0)
         so_far = costs[:, np.newaxis] + self._prices

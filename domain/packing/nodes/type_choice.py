@@ -183,7 +183,7 @@ class Sizing:
         return float(np.maximum.reduce(self._least[left > 0]) + self._option.prices[0]) + self._per_node
 
     def _one_of_several(self, left: Floats) -> tuple[float, _Choice] | None:
-        """Choose the next node of several; return it after what about all of them cost."""
+        """Choose the next of several nodes; return the estimated cost of all of them with it."""
         rows, room, prices = self._option.undominated, self._room, self._prices
         if self._option.template.limited:
             allowed = self._remaining_limits.allowed(self._option)[rows].nonzero()[0]
@@ -254,7 +254,7 @@ def _cost_of_rest(rest: Floats, room: Floats, prices: Floats, several: Floats) -
 
 
 def _or_several(one: Floats, rest: Floats, room: Floats, prices: Floats, dual_prices: Floats) -> Floats:
-    """Return what nodes for each `rest` (B, R) will cost: what `one` (B) costs, or several of one small type.
+    """Return the cost of nodes for each `rest` (B, R): of one node, `one` (B), or of several of a small type.
 
     A small type may have room for almost as many pods as one that costs much more.
     """

@@ -25,9 +25,9 @@ class WaitingUnits:
 
 
 def by_option(waiting: Iterable[WaitingUnits]) -> list[tuple[NodeOption, list[WaitingUnits]]]:
-    """Group what waits by the node option it asks for next, the least flexible option first.
+    """Group waiting units by the node option each asks for next, the least flexible option first.
 
-    Pods that may be on few nodes open them; pods that could be anywhere fill what they leave.
+    Pods that may be on few nodes open these; pods that may be anywhere fill the room left on them.
     """
     groups: dict[int, tuple[NodeOption, list[WaitingUnits]]] = {}
     for each in waiting:

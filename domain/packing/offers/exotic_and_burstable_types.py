@@ -66,9 +66,10 @@ def _aside(template: NodeTemplate, replaceable: Indices, *, picky: bool, named: 
 
 
 def _replaceable(template: NodeTemplate, within: Bools, types: Indices) -> Bools:
-    """Return which of those `types` that are not ordinary have an ordinary one with as much room beside them.
+    """Return which of the exotic or specialised `types` have an ordinary type of at least their size.
 
-    In each place, of those `within` (K), where they are sold: so it holds for whoever narrows the places.
+    The ordinary type must be sold in each of the places `within` (K) where the other one is: so the result
+    holds however the places are narrowed.
     """
     ordinary = template.table.ordinary[types]
     room = template.room[types]

@@ -67,7 +67,7 @@ class MinValues:
         return usable
 
     def _shared(self, alike: Floats, row: int) -> Floats:
-        """Return what a type has in common with those most like it that leave enough choice with it."""
+        """Return the resources (R) a type shares with those most like it, as many as `minValues` needs."""
         # How much of this type each other one could replace, by its scarcest resource: the best replacements
         # come first.
         share = (alike / np.maximum(alike[row], 1.0)).min(axis=1)

@@ -91,7 +91,7 @@ class NodeOption:
 
     @Lazy
     def largest(self) -> Floats:
-        """The rooms (F, R) that no other one of the option exceeds: what fits in any fits in one of these."""
+        """The rooms (F, R) of the option's types that no other type exceeds in every resource."""
         return maximal_rows(self.room)
 
     @Lazy

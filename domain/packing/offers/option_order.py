@@ -70,7 +70,7 @@ class OptionOrder:
     def of(self, alternatives: Sequence[tuple[Demand, ...]], requests: Floats) -> tuple[OrderedOption, ...]:
         """Return the options in which a node can hold `requests` (R), by alternative, pools in their order.
 
-        The list ends with the first option that has no limits: it takes all that comes to it.
+        The list ends with the first option without limits, which holds any number of nodes.
         """
         links = []
         # Alternatives before pools: a preference is worth a pool of less weight, as in Karpenter.

@@ -10,9 +10,9 @@ from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer, Problem
 
 
 def with_relaxed_offers(problem: Problem) -> Problem:
-    """Return `problem` with each pool that asks for choice once more, asking for none, where that is allowed.
+    """Return `problem` with a second offer without `minValues` for each pool that has them, where allowed.
 
-    It comes right after the pool as it is: only who fits on no node that leaves the choice opens one there.
+    It comes right after the pool's own offer: only pods that fit on no node of that open a node of it.
     """
     # As one more offer, and not as a rule in planning: all stages treat it like a pool of the next weight.
     if problem.settings.min_values is not MinValuesPolicy.BEST_EFFORT:

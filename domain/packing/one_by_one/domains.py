@@ -28,10 +28,10 @@ class ClaimPlace:
 
 
 class Domains:
-    """Narrows claims to domains that the topology terms of a pod let it into.
+    """Domains for open claims: narrows a claim to a domain in which a pod's topology terms let the pod be.
 
-    As in Karpenter, a claim with pods that keep others off by domain may stay open to several domains while
-    `leave_open` is set. It keeps others off all of these.
+    As in Karpenter, while `leave_open` is set, a claim with anti-affinity by domain may stay open to several
+    domains. Then it keeps the pods of its terms out of all of them.
     """
 
     def __init__(self, option_order: OptionOrder, demands: Demands, universe: Universe) -> None:

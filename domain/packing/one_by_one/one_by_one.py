@@ -1,4 +1,4 @@
-"""ClaimPlace pods one by one in the order Karpenter takes them, so that whoever it places is placed."""
+"""Packing pods one by one, in Karpenter's order, so that the pods Karpenter places are placed here too."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ _pods: Final = attrgetter("pods")
 
 @dataclass(slots=True, eq=False)
 class ClaimPods:
-    """Pods of a class on a claim at one relaxation level.
+    """Pods of one class on a claim, at one relaxation level.
 
-    `demand` is what they ask for there. `open` are the labels, each with the domains, left undecided.
+    `demand` is their demand at that level. `open` has the labels left undecided, each with its domains.
     """
 
     relaxed: RelaxedClass
@@ -43,7 +43,7 @@ class OpenClaim:
     """A node to be bought, while it is filled.
 
     `row` is the cheapest type that holds its `load` (R). `reserved` (T) are the types it may be at all, where
-    it was opened with caution. What it has `refused` it refuses for good, for it only fills up.
+    it was opened with caution. A pod class it has `refused` stays refused: the claim only fills up.
     """
 
     option: NodeOption

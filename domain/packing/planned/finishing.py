@@ -95,7 +95,7 @@ class Finishing:
         )
 
     def _daemons(self, option: NodeOption, types: Indices) -> Resources:
-        """Return what those daemons request that will run whichever of `types` it becomes."""
+        """Return the requests of the daemons that run on the node whichever of `types` it becomes."""
         # Which type it will be is not known. The claim requests what daemons take on every one of them.
         least = np.minimum.reduce(option.template.daemons[types])
         named = zip(self._axis.names, least.tolist(), strict=True)

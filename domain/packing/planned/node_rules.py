@@ -81,13 +81,12 @@ def _most_owned(colocated: ColocatedPods, group: int, each: int, term: Term) -> 
 
 @dataclass(frozen=True, slots=True)
 class ConflictMasks:
-    """The groups that may keep units off a node, as sets of bits: each is named by the units it is about.
+    """Topology groups that may keep units off a node, as bit sets, named by the units' part in them.
 
-    `uncounted_owners` are the groups whose term the units have without being counted, `counted_owners` those
-    whose term they have and that count them, `counted_only` those that only count them. `several` says that
-    one counts more than one pod of a unit. `joining` are the groups that change as a unit joins: its number,
-    how many pods of the unit it counts, whether the unit requires the term, and the skew, or 0 where it is
-    anti-affinity.
+    `uncounted_owners`: the units have the group's term and are not counted by it. `counted_owners`: they have
+    it and are counted. `counted_only`: they are counted only. `several` says that a group counts more than
+    one pod of a unit. `joining` are the groups that change as a unit joins: the group's number, how many pods
+    of the unit it counts, whether the unit requires the term, and the skew, or 0 for anti-affinity.
     """
 
     uncounted_owners: int

@@ -28,9 +28,9 @@ class TermKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class NodeInclusion:
-    """The nodes a spread looks at: those that meet one of `alternatives`, and whose taints are tolerated.
+    """The nodes a spread counts: those that meet one of `alternatives`, and whose taints are tolerated.
 
-    None of either looks at all nodes.
+    Where a field is None, it excludes no node.
     """
 
     alternatives: tuple[Requirements, ...] | None = None

@@ -129,9 +129,9 @@ class DomainChoices:
         return not options or bool(options[-1].option.template.limited)
 
     def price(self, choice: DomainChoice, requests: Floats) -> float:
-        """Return what the cheapest node of a choice costs that holds `requests` (R), $/h.
+        """Return the cost of the cheapest node of a choice that holds `requests` (R), $/h, infinite without.
 
-        It is of the first pool that has one; infinite where there is none.
+        It is of the first pool that has one.
         """
         key = (choice.demand, self._numbers[requests])
         if key not in self._prices:
