@@ -120,7 +120,7 @@ def asked(quantities: Mapping[str, Quantity], at: str) -> Resources:
 
 
 def there_is(quantities: Mapping[str, Quantity], at: str) -> Resources:
-    """Read quantities that somebody says there are: at most `MOST_OF_ONE`, and none where less than none.
+    """Read quantities of something that exists: at most `MOST_OF_ONE` each; a negative one counts as 0.
 
     Raises:
         FieldError: one is no quantity.

@@ -28,7 +28,7 @@ def cut_snapshots(manifests: Sequence[Manifest]) -> Iterator[ManifestError]:
 
 
 def cut_off_perhaps(manifests: Sequence[Manifest]) -> Iterator[str]:
-    """Yield a line on each file of which the end may be missing: hardly anybody means what it ends with."""
+    """Yield a line on each file whose end may be missing, as hardly anybody ends a file like that."""
     last = {one.file: one for one in manifests}
     for one in manifests:
         if _kind(one) == _HEAD and "endsWith" not in _spec(one):

@@ -91,9 +91,9 @@ class Decoded:
         return cls(**{field: tuple(by_kind[kind]) for kind, field in _FIELDS.items()}, **others)
 
     def objects(self) -> tuple[ApiObject, ...]:
-        """Return all objects, kind after kind: what others refer to comes before them.
+        """Return all objects, kind after kind: referenced objects come before those that refer to them.
 
-        ConfigMaps are left out: nothing in a cluster acts on them. So is what is not of a cluster at all.
+        ConfigMaps, on which nothing in a cluster acts, and kinds that are not of a cluster are left out.
         """
         in_cluster = (field for kind, field in _FIELDS.items() if kind not in _NOT_IN_CLUSTER)
         return tuple(one for field in in_cluster for one in getattr(self, field))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 
 def interned(text: str) -> str:
-    """Return the one string that is kept of all equal ones. It goes when nobody has it any more."""
+    """Return the one shared string that equals this one. It is freed when nobody uses it any more."""
     # What YAML was read into may be of a class of its own, with the line it is on: that is not shared.
     return sys.intern(text) if type(text) is str else text
 

@@ -64,10 +64,10 @@ class Items:
         self._api: ApiKind[Any] = watched_kind_of(api_version, name, templates=reading.templates)
 
     def read(self, content: bytes) -> Item:
-        """Return what the object is, set aside where it is not to be understood.
+        """Return the object as an item, set aside where it cannot be understood.
 
         Raises:
-            UnavailableError: it does not even say what it is called.
+            UnavailableError: it does not even have a readable name.
         """
         try:
             model = models.read(self._api.model, content)

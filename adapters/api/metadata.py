@@ -138,7 +138,7 @@ class StrictTemplateMetadata(TemplateMetadata, forbid_unknown_fields=True):
 
 
 class ConditionModel(Model):
-    """A status condition. Kinds differ in what else they keep of it."""
+    """A status condition, with the fields that all kinds have."""
 
     type: str
     status: Status

@@ -58,7 +58,7 @@ def compare(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     output: Output = OutputFormat.TABLE,
     report: ReportFile = None,
 ) -> None:
-    """Rehearse two sides over the same history: which costs less, and what that costs in waiting."""
+    """Rehearse two sides over the same history: the costs of both, and the waiting of pods on each."""
     said = locals()
     writable(report)
     if not others and not with_setting:

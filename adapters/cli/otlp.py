@@ -42,9 +42,9 @@ def checked(url: str | None) -> str | None:
 
 
 def send_spans(url: str, spans: Iterable[Span], end: datetime, cluster: str, region: str) -> int:
-    """Send spans of a cluster, shifted so that virtual time `end` is now, and return how many there were.
+    """Send spans of a cluster, shifted so that virtual time `end` is now, and return their number.
 
-    The trace ids stay those that are printed: a collector that had them before has them twice.
+    Trace ids are those that are printed: a collector that gets a rehearsal twice has its traces twice.
 
     Raises:
         BadInputError: the collector does not take them.

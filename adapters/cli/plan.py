@@ -93,7 +93,7 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     price_overrides_file: PriceOverridesFile = None,
     as_of: _AsOf = None,
 ) -> None:
-    """Show which nodes would be given up or replaced, what that saves, and what blocks the others."""
+    """Show the nodes that would be given up or replaced, the saving, and what blocks other nodes."""
     prices = own_prices(price_overrides_file)
     rules = PreviewRules(
         packing=PackingSettings(node_overhead_cost=node_overhead_cost),

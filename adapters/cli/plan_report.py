@@ -96,7 +96,7 @@ def _blocker(of: BlockedNode, blocker: Blocker) -> dict[str, object]:
 
 
 def write_report(made: ConsolidationPreview, to: TextIO, *, whole: bool) -> None:
-    """Write the moves in order, what blocks other nodes, what budgets allow, and what it comes to.
+    """Write the moves in order, the blockers of other nodes, the budgets, and the sum.
 
     With `whole` the plan is as if there were no budgets.
     """

@@ -1,4 +1,4 @@
-"""`treenail snapshot`: what a cluster and an account have, in one file that other commands take."""
+"""`treenail snapshot`: a cluster and its account, written to one file that other commands take."""
 
 from __future__ import annotations
 

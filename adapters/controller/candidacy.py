@@ -1,4 +1,4 @@
-"""The replica as a candidate for the lease: whose it is, what /readyz says, and how it is given up."""
+"""The replica as a candidate for the lease: its state, the answer of /readyz, and giving up the lease."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ class Controller:
         return self._metrics.port if self._metrics is not None else 0
 
     def _await_end(self) -> BaseException | None:
-        """Do what is asked for until the process is to end; return the error that ends it, if it is one."""
+        """Handle requests until the process is to end; return the error that ends it, if any."""
         while True:
             match self._ends.get():
                 case _Leads():

@@ -36,10 +36,10 @@ class Ground:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """The world outside, opened. `close` ends what it holds open: connections, processes.
+    """The outside world, opened. `close` ends connections and processes.
 
-    A leader is elected by `lease`. Whoever waits for it calls `follow`, to have what there is read meanwhile;
-    `known` says whether it was. Whoever leads calls `lead` first, to have what only a leader needs.
+    A leader is elected by `lease`. A waiting replica calls `follow`, to read the cluster meanwhile; `known`
+    says whether it was read. A leader first calls `lead`, for what only a leader needs.
     """
 
     ports: Ports

@@ -1,4 +1,4 @@
-"""The actor system of the replica that leads, with its code: one that waits imports none of it."""
+"""The actor system of the leading replica, with its imports: a waiting replica needs none of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The live page: what is there, what it costs and what was decided of late, in a browser, as it changes."""
+"""The live page: the state of the cluster, its cost and recent decisions, in a browser, as they change."""
 
 from __future__ import annotations
 

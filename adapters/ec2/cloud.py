@@ -195,9 +195,10 @@ class EC2Cloud:
         return self._listing.get()
 
     def impairments(self) -> Impairments:
-        """Return which instances of this cluster are unwell, or what is planned with them.
+        """Return the impairments of this cluster's instances: failed checks and planned events.
 
-        Statuses and reservations are looked up apart: what fails of one hides nothing of the other.
+        Statuses and reservations are looked up separately: if one look-up fails, the result of the other
+        stands.
 
         Raises:
             UnavailableError, TooManyRequestsError, InvalidError: as `CallRetries` says; nothing is known.

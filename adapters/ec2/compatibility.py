@@ -1,4 +1,4 @@
-"""Compatibility of instance types with a node class: which of them can be launched from it."""
+"""Compatibility of instance types with a node class: the types that can be launched from it."""
 
 from __future__ import annotations
 

@@ -116,8 +116,8 @@ class LiveCatalogue:
     ) -> None:
         """Look for images of the cluster's version.
 
-        `isolated` says that the price list is out of reach; `prices` are those that are not the public ones.
-        Where nothing `reserved` is to be used, it is as if no node class selected any.
+        `isolated` says that the price list is out of reach; `prices` replace public ones. Without `reserved`,
+        node classes select no capacity reservations.
         """
         self._use_reserved = reserved
         self._region = aws.clients.region

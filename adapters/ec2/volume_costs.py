@@ -19,10 +19,10 @@ _USUAL_TYPE: Final = "gp2"
 
 
 def volume_cost(node_class: NodeClass) -> float:
-    """Return what the volumes of a node of the class cost, $/h.
+    """Return the cost of the volumes of a node of the class, $/h.
 
-    They are those it maps, or else the usual ones of its family. A custom image's own volume is taken to be
-    as large as the room that pods are promised there, and so is one of which no size is written.
+    The volumes are those the class maps, or else the usual ones of its image family. The volume of a custom
+    image, and one without a size, is assumed to be as large as the room promised to pods there.
     """
     if node_class.ref.played:
         return written_volume_cost(node_class)

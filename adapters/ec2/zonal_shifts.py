@@ -24,10 +24,10 @@ class ArcZonalShifts:
         self._arn = ""
 
     def zonal_shifts(self) -> tuple[ZonalShift, ...]:
-        """Return the shifts of the cluster, sorted: those that somebody began, and those of autoshift.
+        """Return the zonal shifts of the cluster, sorted: those that somebody began, and those of autoshift.
 
         Raises:
-            PortError: they are not told; a cluster that is not registered with ARC has none to tell.
+            PortError: they cannot be read, or the cluster is not registered with ARC.
         """
         if not self._arn:
             self._arn = self._read_arn()

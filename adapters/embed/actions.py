@@ -27,7 +27,7 @@ class Action:
         """Do it.
 
         Raises:
-            ValueError: there is nothing (left) that it could be done to, or it is no such thing.
+            ValueError: there is nothing (left) it can be done to, or the object is of another kind.
             PortError: the cluster refuses it.
             ManifestError: a file to apply cannot be read.
         """

@@ -159,9 +159,9 @@ class Conditions:
         return here.beginning_with(told, home)
 
     def beginning_with(self, told: Settings, home: Home) -> Conditions:
-        """Return them with what the `snapshot`, which is decoded, says where they say nothing.
+        """Return the conditions, completed from the decoded `snapshot` where they leave something open.
 
-        `told` are the settings of its cluster, and `home` is where it is.
+        `told` are the settings of its cluster, and `home` is its region.
         """
         decoded = self.snapshot
         assert isinstance(decoded, Decoded)  # noqa: S101

@@ -48,9 +48,9 @@ class BlockedNode:
     would_save: float = 0.0
 
     def without(self, blocker: Blocker) -> float:
-        """Return what the node's going would save without a blocker; nothing where it cannot be removed.
+        """Return the saving if the node could go without a blocker, $/h; 0 if the blocker cannot be removed.
 
-        Where there are several, that is what all of them cost together.
+        If there are several blockers, it is what all of them cost together.
         """
         return self.would_save if blocker.removable else 0.0
 

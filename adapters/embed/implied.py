@@ -88,7 +88,7 @@ class ManifestAdmission:
     def _within_ranges(self, pod: Pod) -> PodSpec:
         """Return a pod's spec with the defaults of the LimitRanges of its namespace, and without its parts.
 
-        One that runs is as admission left it.
+        The spec of a pod on a node is already as admission left it.
         """
         if pod.spec.parts is None:
             return pod.spec

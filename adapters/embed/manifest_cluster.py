@@ -48,7 +48,7 @@ class ManifestCluster:
         return Resynced(revision=1, objects=self.objects(), unreadable=self._decoded.unreadable)
 
     def objects(self) -> tuple[ClusterObject, ...]:
-        """Return all objects, what others refer to before them."""
+        """Return all objects, referenced ones before those that refer to them."""
         decoded = self._decoded
         placeholder = [
             NodeClass(ref=ref)

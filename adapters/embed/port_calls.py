@@ -79,8 +79,8 @@ class PortCalls:
         """Let calls fail.
 
         Raises:
-            ValueError: there is no such call, or they are less than one.
-            TypeError: the error is none that a port may raise.
+            ValueError: there is no such call, or `nth` or `times` is below 1.
+            TypeError: the error is no PortError.
         """
         one_of("fail", call, _CALLS)
         if nth < 1 or times < 1:

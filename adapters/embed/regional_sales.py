@@ -27,7 +27,7 @@ class RegionalSales:
 
 
 def known_regions() -> tuple[str, ...]:
-    """Return the regions of which it is known what they sell, sorted."""
+    """Return the regions whose offerings are known, sorted."""
     return tuple(sorted({*shipped_regions(), *shipped_offerings()}))
 
 

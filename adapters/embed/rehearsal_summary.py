@@ -52,8 +52,9 @@ class WorkloadLow:
 class RehearsalSummary:
     """A rehearsal in few numbers. Times are seconds, money is in $, and `rate` in $ per hour at the end.
 
-    `median_wait` and `p99_wait` are of all pods, None where there was none; one that waits still counts with
-    what it has waited. `untainted` are the keys of startup taints that were taken off, and of how many nodes.
+    `median_wait` and `p99_wait` are over all pods, None where there was none; a pod that still waits counts
+    with its time so far. `untainted` has the keys of startup taints that were taken off, and of how many
+    nodes.
     """
 
     seconds: float

@@ -156,7 +156,7 @@ class Simulation:
 
     @property
     def pod_names(self) -> dict[str, str]:
-        """The pods decided on as namespace/name, by uid: those that wait, and those that lose their node."""
+        """The pods decided on as namespace/name, by uid: waiting pods, and pods that lose their node."""
         return {pod.uid: pod.key for pod in self._problem.pods}
 
     @property

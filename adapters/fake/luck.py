@@ -21,7 +21,7 @@ def chance(dice: random.Random, probability: float) -> bool:
 
 
 def fork(dice: random.Random) -> random.Random:
-    """Return dice for one concern, so that more luck taken there changes no other."""
+    """Return dice for one concern, so that more draws for it change no other concern."""
     return random.Random(dice.getrandbits(64))  # noqa: S311
 
 

@@ -83,7 +83,7 @@ class KwokCloud:
         return False
 
     def launch(self, request: FleetRequest) -> FleetAnswer:
-        """Create `request.count` nodes on the cheapest override; one that is there is not made again.
+        """Create `request.count` nodes on the cheapest override; existing ones are not made again.
 
         Raises:
             InvalidError: the request is refused as a whole, or its token was used for another one.

@@ -32,7 +32,7 @@ class Begun(NamedTuple):
 
 
 class _Queue:
-    """The calls of one key. It is as urgent as the most urgent of them, which waits for those before it."""
+    """The calls of one key, in order. It is as urgent as its most urgent call, which waits its turn."""
 
     def __init__(self) -> None:
         self.calls: deque[tuple[Purpose, Callable[[], None]]] = deque()

@@ -112,7 +112,7 @@ class ThreadTasks:
         self._see_to(port)
 
     def _see_to(self, port: _Port) -> None:
-        """See to it that somebody makes what could be begun now."""
+        """Start or wake a thread for a call that can begin now."""
         if port.short_of_workers:
             port.threads += 1
             Thread(target=self._work, args=(port,), name=f"tasks-{port.name}", daemon=True).start()

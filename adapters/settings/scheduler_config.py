@@ -35,10 +35,10 @@ class _Raw(msgspec.Struct, rename="camel", frozen=True):
 
 
 def default_spread(written: str) -> tuple[TopologySpread, ...]:
-    """Read the constraints that the scheduler gives pods without any; nothing is none.
+    """Read the constraints that the scheduler gives pods without any; an empty text means none.
 
     Raises:
-        ValueError: it is none such, or one that the scheduler would refuse.
+        ValueError: it is no such configuration, or the scheduler would refuse it.
     """
     try:
         documents = parse(written.encode())

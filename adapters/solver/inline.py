@@ -42,7 +42,7 @@ class InlineSolver:
         """Do nothing: on one thread no call can come while a problem is being solved."""
 
     def advise(self, problem: Problem, plan: PackingPlan) -> PackingPlan:
-        """Return `plan`, the one for `problem`, with what would help those it refuses."""
+        """Return `plan`, made for `problem`, with advice for the pods it refuses."""
         from treenail.domain.packing.decide import advise  # noqa: PLC0415
 
         with uncollected():

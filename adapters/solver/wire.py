@@ -49,9 +49,9 @@ class _Outline:
 
 
 class ProblemWriter:
-    """Writes problems to one stream, which one `ProblemReader` reads.
+    """A writer of problems to one stream, which one `ProblemReader` reads. Not for threads to share.
 
-    Holds on to the instance types of the last problem. Not for threads to share.
+    It keeps the instance types of the last problem.
     """
 
     def __init__(self, stream: IO[bytes]) -> None:

@@ -73,7 +73,7 @@ class _Desk:
         self._unwanted = False
 
     def give_up(self, _signal: int, _frame: FrameType | None) -> None:
-        """Heed a signal. Whoever sends it gets one answer to its problem, whichever that is."""
+        """Heed a signal to give up the solve. The sender gets exactly one answer to its problem."""
         if self._solving:
             self._solving = False
             raise _GaveUp

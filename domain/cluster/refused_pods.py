@@ -175,7 +175,7 @@ class RefusedPods:
         return True
 
     def retry_refused(self, kinds: Collection[Help]) -> None:
-        """Let those be tried soon that one of these changes could help. With other pools all begin anew."""
+        """Retry soon the pods that one of these changes could help; other pools reset their backoff."""
         for one in self._by_uid.values():
             if not one.helps.isdisjoint(kinds):
                 one.hoping = True

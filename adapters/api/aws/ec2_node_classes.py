@@ -71,7 +71,7 @@ def ec2_node_class(model: EC2NodeClassModel, _reading: Reading) -> Translation:
 def beta_ec2_node_class(model: BetaEC2NodeClassModel, _reading: Reading) -> Translation:
     """Return the node class of v1beta1; FieldError says what is wrong with it.
 
-    It means what the one of v1 means that it is converted to.
+    It equals the node class of the v1 object that this one is converted to.
     """
     meta, spec = model.metadata, model.spec
     _check(meta, spec, BETA_RESTRICTED_TAGS)

@@ -1,7 +1,7 @@
-"""Differences that a conversion there and back would lose, and how they are put back.
+"""Differences that a conversion there and back would lose, and how they are restored.
 
-A difference says: where the object, converted back, has `found` at a path, it first had `original`. It is
-put back only where `found` is still there: a field that somebody changed meanwhile stays as they left it.
+A difference says: where the object, converted back, has `found` at a path, it originally had `original`. It
+is restored only if `found` is still there: a field that somebody changed meanwhile keeps the change.
 """
 
 from __future__ import annotations

@@ -318,7 +318,7 @@ class ResourceSliceSpecModel(Model, kw_only=True):
 
     @property
     def node(self) -> str:
-        """The node whose devices these are, "" where they are not those of one node."""
+        """The node of these devices, "" where they are not those of one node."""
         elsewhere = self.node_selector or self.all_nodes or self.per_device_node_selection
         return "" if elsewhere else self.node_name
 

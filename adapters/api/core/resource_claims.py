@@ -1,4 +1,4 @@
-"""ResourceClaims: what they ask for, which devices they have, and where these can be used."""
+"""ResourceClaims: requests, allocated devices, and the nodes from which these can be used."""
 
 from __future__ import annotations
 

@@ -42,10 +42,10 @@ _POOLS: Final = ("NodePool", "Provisioner")
 
 
 def redacted(api_version: str, kind: str, content: Mapping[str, object]) -> Tree:
-    """Return an object with the fields that are read of its kind, in the order of its model.
+    """Return an object with only the fields that are read of its kind, in the order of its model.
 
     Raises:
-        FieldError: it cannot be read as what it says it is.
+        FieldError: it cannot be read as its kind.
     """
     known = KINDS.get((api_version, kind))
     tree: Tree = (

@@ -18,8 +18,8 @@ def event_manifest(
 ) -> Tree:
     """Write a v1 Event that was seen `count` times between `first` and `last`.
 
-    Its name follows from what it says, so that equal events are one object. What an object without a
-    namespace is told, it is told in "default".
+    Its name follows from its content, so that equal events are one object. Events about objects without a
+    namespace are in "default".
     """
     about = event.about
     namespace = about.namespace or "default"

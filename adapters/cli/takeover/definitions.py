@@ -1,4 +1,4 @@
-"""Definitions of Karpenter's kinds: which versions they serve, and in which ones objects are stored."""
+"""Definitions of Karpenter's kinds: the versions served, and those that objects are stored in."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Estate:
 
 
 def of_files(files: Sequence[str]) -> Estate:
-    """Read manifests; of other kinds than those that matter they are passed over.
+    """Read manifests of the kinds that matter here; others are skipped.
 
     Raises:
         ManifestError: a file cannot be read.

@@ -135,7 +135,7 @@ class ServedConnection(asyncio.Protocol):
             self.eof_received()
 
     def eof_received(self) -> bool:
-        """Take note that the client sends no more. One that waits for its answer gets it."""
+        """Note that the client sends no more. A client that waits for its answer still gets it."""
         self._ended = True
         if self.stage in (Stage.WAITING, Stage.SENDING):
             return True

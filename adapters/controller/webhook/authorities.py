@@ -55,7 +55,7 @@ class Authorities:
             return False
 
     def renewed(self, now: datetime) -> Authorities:
-        """Return them with a new one in front where that is due, without those that have ended."""
+        """Return the authorities without those that have ended, and with a new one in front if it is due."""
         due = self.newest.due(now)
         known = (self.newest.pem, *self.older) if due else self.older
         held = tuple(pem for pem in known if ends_at(pem) > now)

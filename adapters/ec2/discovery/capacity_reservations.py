@@ -37,7 +37,7 @@ Terms = tuple[SelectorTerm, ...]
 
 
 class CapacityReservations:
-    """Finds capacity reservations; what it found it remembers for a minute."""
+    """A finder of capacity reservations; results are cached for a minute."""
 
     def __init__(self, aws: Aws, caches: AnswerCaches) -> None:
         self._aws = aws
@@ -87,7 +87,7 @@ def described_reservations(aws: Aws, ids: Sequence[str], now: datetime) -> tuple
 def _by_id(
     aws: Aws, ids: Sequence[str], filters: list[FilterTypeDef]
 ) -> Iterator[CapacityReservationTypeDef]:
-    """Yield those of these reservations that there are: EC2 tells of none where one is missing."""
+    """Yield those of these reservations that exist: EC2 returns none of them where one does not exist."""
     for n in range(0, len(ids), _MOST_IDS):
         some = list(ids[n : n + _MOST_IDS])
         try:

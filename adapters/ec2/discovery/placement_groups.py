@@ -22,7 +22,7 @@ _AVAILABLE: Final = "available"
 
 
 class PlacementGroups:
-    """Finds placement groups; what it found it remembers for a minute."""
+    """A finder of placement groups; results are cached for a minute."""
 
     def __init__(self, aws: Aws, caches: AnswerCaches) -> None:
         self._aws = aws

@@ -193,7 +193,7 @@ def _read(text: str, currency: str) -> tuple[str, float]:
 
 
 def shipped_prices(region: str) -> OnDemandPrices:
-    """Return the on-demand prices that come with the package; of what lacks one, that of us-east-1."""
+    """Return the on-demand prices that come with the package; a missing one is that of us-east-1."""
     record = shipped_region(region if region in shipped_regions() else _STAND_IN_REGION)
     sold = {
         sale.instance_type: sale.on_demand_price for sale in record.sales if sale.on_demand_price is not None

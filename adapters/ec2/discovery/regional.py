@@ -1,4 +1,4 @@
-"""Answers that hold for a whole region: which types there are, who sells them, what they cost."""
+"""Answers that hold for a whole region: instance types, the zones that sell them, and prices."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Terms = tuple[SelectorTerm, ...]
 
 
 class Subnets:
-    """Finds subnets; what it found it remembers for `seconds`, by default a minute."""
+    """A finder of subnets; results are cached for `seconds`, by default a minute."""
 
     def __init__(self, aws: Aws, caches: AnswerCaches, *, seconds: float = _SUBNET_SECONDS) -> None:
         self._aws = aws
@@ -59,7 +59,7 @@ class Subnets:
 
 
 class SecurityGroups:
-    """Finds security groups; what it found it remembers for five minutes."""
+    """A finder of security groups; results are cached for five minutes."""
 
     def __init__(self, aws: Aws, caches: AnswerCaches) -> None:
         self._aws = aws

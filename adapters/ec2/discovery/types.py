@@ -33,7 +33,7 @@ msgspec.json.Decoder(DescribedType)
 
 
 class InstanceTypes(Regional[tuple[TypeRecord, ...]]):
-    """Describes all types a node can run on; what it found it remembers for twelve hours."""
+    """The instance types that nodes can run on, as EC2 describes them; cached for twelve hours."""
 
     def __init__(self, aws: Aws, caches: AnswerCaches) -> None:
         super().__init__(aws, caches, "instance types")
@@ -79,7 +79,7 @@ class InstanceTypes(Regional[tuple[TypeRecord, ...]]):
 
 
 class Offerings(Regional[SoldIn]):
-    """Finds which zones sell which types; what it found it remembers for twelve hours."""
+    """The zones that sell each instance type; cached for twelve hours."""
 
     def __init__(self, aws: Aws, caches: AnswerCaches) -> None:
         super().__init__(aws, caches, "instance type offerings")

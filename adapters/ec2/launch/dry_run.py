@@ -54,10 +54,10 @@ class _Asked:
 
 
 class DryRuns:
-    """Asks EC2 what it would say to a launch. Threads may share it.
+    """Dry runs of launches: EC2 says whether it would allow them. Threads may share it.
 
-    `prepare` makes a call of a request. The launch template of that is made, as EC2 looks at what the calls
-    name before it looks at who makes them; it is deleted as others are that nobody uses. Nothing else is.
+    `prepare` makes a call of a request. Its launch template is really made, as EC2 looks at the objects a
+    call names before it looks at permissions; unused, it is deleted like any other. Nothing else is made.
     """
 
     def __init__(

@@ -69,11 +69,11 @@ class NodeClasses(Protocol):
 
 
 class Fleets:
-    """Makes CreateFleet calls. Threads may share it; calls with one token come one after the other.
+    """CreateFleet calls. Threads may share it; calls with one token come one after the other.
 
-    `facts` tells what nodes must know of the cluster, `profile_of` which instance profile they get; `find`
-    looks for instances by their launch's token. Unless what is `reserved` is to be used, EC2 is not
-    told of reservations at all.
+    `facts` returns the facts about the cluster that nodes need, `profile_of` the instance profile of a node
+    class; `find` looks for instances by the token of their launch. Reservations are only named in calls if
+    `reserved`.
     """
 
     def __init__(  # noqa: PLR0913 (what it works with is given by name)

@@ -28,7 +28,7 @@ class KubeletSettings:
     def own_labels(self) -> dict[str, str]:
         """Return the labels that the kubelet gives its node, sorted by key.
 
-        They say too that it sets its taints itself.
+        One of them says that the kubelet sets its taints itself.
         """
         kept = {key: value for key, value in self.labels.items() if not _restricted(key)}
         return dict(sorted((kept | _SYNCED).items()))

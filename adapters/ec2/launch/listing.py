@@ -34,7 +34,7 @@ class SharedListing(Generic[T]):
         self._reading: _Reading[T] | None = None
 
     def get(self) -> T:
-        """Return the listing. Raises what reading it raises, to all who share it."""
+        """Return the listing. An error of the reading is raised to all who share it."""
         with self._lock:
             reading = self._reading
             mine = reading is None or self._stale(reading)

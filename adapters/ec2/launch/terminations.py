@@ -106,7 +106,7 @@ class Terminations:
                 return
 
     def _apart(self, batch: list[_Wish], refused: InvalidError) -> None:
-        """Terminate each by itself: one that is refused shall not keep the others."""
+        """Terminate each instance by itself, so that a refused one does not keep the others."""
         if len(batch) == 1 and len(batch[0].ids) == 1:
             batch[0].done.set_exception(refused)
             return

@@ -93,7 +93,7 @@ class NodeAccount:
         return room, ports
 
     def hold(self, pod: Pod, *, here: bool) -> bool:
-        """Hold room for a pod from now on, or no more; return whether that lets others have it."""
+        """Hold room for a pod, or (not `here`) hold it no longer; return whether room became free."""
         if here == (pod.uid in self.held):
             return False
         if here:

@@ -50,11 +50,11 @@ class ApiServer:
         return known if changed == known and not mended else self._store.put(changed)  # type: ignore[return-value]
 
     def restore(self, thing: T) -> T:
-        """Keep an object as it was in another cluster, or before: that it may be there is not checked anew.
+        """Keep an object as it was in another cluster, or before; its admission is not checked again.
 
         Raises:
             AlreadyExistsError: its name is taken.
-            InvalidError: it brings a uid that is taken.
+            InvalidError: its uid is taken.
         """
         since = thing.created_at if isinstance(thing, Pod | Node | NodeClaim) else None
         return self._store.add(self._admission.restored(thing), since=since)

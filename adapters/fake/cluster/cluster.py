@@ -106,14 +106,14 @@ class FakeCluster:
             self._server.apply(thing)
 
     def restore(self, *objects: ApiObject, unreadable: frozenset[Kind] = frozenset()) -> None:
-        """Have objects there as they were in a cluster, with their uids, times, status and nodes.
+        """Add objects as they were in a cluster, with their uids, times, status and nodes.
 
-        An owner that is not among them is taken for there, so that it costs no object anything. Clients hear
-        that they may not see all objects of the kinds `unreadable`.
+        An owner that is not among them is assumed to exist, so that no object is collected for it. Clients
+        hear that they may not see all objects of the kinds `unreadable`.
 
         Raises:
             AlreadyExistsError: a name is taken.
-            InvalidError: an object has a uid that is taken, or is none that a cluster would have.
+            InvalidError: an object has a uid that is taken, or would not be found in a cluster.
         """
         self._store.unreadable |= unreadable
         own = {thing.uid for thing in objects}
@@ -161,10 +161,10 @@ class FakeCluster:
         namespace: str = "default",
         cascade: Literal["background", "foreground"] = "background",
     ) -> None:
-        """Delete an object; what it owns goes after it, or (foreground) before it.
+        """Delete an object; the objects it owns are deleted after it, or (foreground) before it.
 
         Raises:
-            NotFoundError: it is not there; the nearest is named.
+            NotFoundError: it is not there; the nearest name is given.
         """
         where = address(kind, name, namespace)
         self._store.check_named(where)

@@ -34,7 +34,7 @@ class ControlPlane:
     dice: random.Random
 
     def fork(self) -> random.Random:
-        """Return dice for one concern, so that more luck taken there changes no other."""
+        """Return dice for one concern, so that more draws for it change no other concern."""
         return fork(self.dice)
 
     def later(self, seconds: float, call: Callable[[], None]) -> None:

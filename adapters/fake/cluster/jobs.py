@@ -30,7 +30,7 @@ _AFTER_FAILURE: Final = Backoff(first=10.0, longest=600.0)
 
 @dataclass(slots=True)
 class _Pods:
-    """The pods of a Job: those counted, and failures one after the other."""
+    """The pods of a Job that were counted, and its failures in a row."""
 
     counted: dict[str, None] = field(default_factory=dict)
     in_a_row: int = 0

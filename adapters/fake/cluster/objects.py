@@ -141,7 +141,7 @@ def address_of(thing: ApiObject) -> Address:
 
 
 def rank(thing: ApiObject) -> int:
-    """Sort key: what is referred to before what refers to it."""
+    """Return a sort key by which referenced objects come before those that refer to them."""
     return _RANKS[type(thing)]
 
 

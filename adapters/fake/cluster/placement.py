@@ -98,10 +98,10 @@ def _no_hindrance(_account: NodeAccount) -> str:
 class Profile:
     """Alike pods that wait for a node, and the nodes they fit, the best one first.
 
-    It looks only at nodes that changed since it last looked, so that it costs little to ask often; where
-    `volumes` have a say (for the one pod whose volumes they are), it looks at all. Where `topology` has,
-    nodes are kept apart by the labels it goes by: what it says of one it says of all with the same values.
-    `waiting` are uids with their place in the queue; `fresh` those of them never yet refused.
+    It looks only at nodes that changed since its last look, so that asking often costs little. With `volumes`
+    (of the one pod they belong to) it looks at all nodes. With `topology`, nodes are grouped by the labels
+    that the topology terms use: what holds for one of a group holds for all. `waiting` are uids with their
+    place in the queue; `fresh` are those of them never refused yet.
     """
 
     def __init__(

@@ -144,7 +144,7 @@ def _count(quota: ResourceQuota, kind: str) -> Resources:
 
 
 def _parts(spec: PodSpec) -> PodParts:
-    """Return the parts of a pod; one container that asks for all where nobody said them."""
+    """Return the parts of a pod, or one container with all its requests where it has none."""
     if spec.parts is not None and spec.parts.containers:
         return spec.parts
     requests = Resources((name, amount) for name, amount in spec.requests.items() if name != PODS)

@@ -34,10 +34,10 @@ _Identity: TypeAlias = tuple[int, int, str]
 
 
 class Scheduler:
-    """Binds pods that wait, the most important first, then the longest waiting.
+    """The scheduler: binds waiting pods, by priority, then by the time they have waited.
 
-    Those for whom there is no room wait until a node changes for the better, or other pods do for those
-    that go by them.
+    A pod without room waits until a node changes for the better, or until other pods change, if its topology
+    terms count them.
     """
 
     def __init__(

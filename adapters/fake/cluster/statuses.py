@@ -119,7 +119,7 @@ class Statuses:
         return self._of(about).buffer
 
     def annotate(self, about: ObjectRef, annotations: Mapping[str, str]) -> None:
-        """Set annotations, beside those that are there; new ones, or other ones, change the object.
+        """Add annotations to those present; a new or different one changes the object.
 
         Raises:
             InvalidError: objects of this kind are not annotated.

@@ -35,11 +35,11 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopologyNeeds:
-    """All that a pod's topologies ask: pods with equal needs may go to the same nodes.
+    """The topology terms of a pod: pods with equal needs may go to the same nodes.
 
     `spreads` must all hold; `wishes` (`ScheduleAnyway`) only choose among the nodes that would do. `near`
-    must all be met; `first` says that it may be the first of those it must be near. `against` is the
-    anti-affinity of others that selects it.
+    must all be met; `first` says that the pod may be the first of those it must be near. `against` is the
+    anti-affinity of other pods that selects it.
     """
 
     spreads: tuple[Spread, ...] = ()

@@ -40,10 +40,10 @@ class Images:
         self._added.append(image)
 
     def publish(self, alias: str) -> str:
-        """Have newer images of the family of an alias ("al2023", "al2023@latest"), and return that alias.
+        """Publish newer images of the family of an alias ("al2023", "al2023@latest"), and return that alias.
 
         Raises:
-            ValueError: there is no such family, or the alias is of one version, which stays what it is.
+            ValueError: there is no such family, or the alias is of one version, which never changes.
         """
         name, _, version = str(alias).partition("@")
         if name not in _FAMILIES:

@@ -186,9 +186,9 @@ class Machines:
         self._tell(machine)
 
     def adopt(self, instance: Instance, request: FleetRequest, subnet: Subnet, estimate: Resources) -> None:
-        """Take an instance in that was there before, is seen by all, and is counted from now on.
+        """Add an instance that existed before. It is visible to all, and its cost counts from now on.
 
-        One that is pending runs after a while; nobody is told of one that runs.
+        A pending one runs after a while; of one that runs, no notice is sent.
         """
         machine = Machine(
             instance=instance,

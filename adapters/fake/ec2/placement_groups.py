@@ -16,9 +16,9 @@ _RACKS: Final = 7
 
 
 class PlacementGroups:
-    """Every group there is asked for is there, unless it was deleted, or it is known which there are.
+    """The placement groups of the account. Any group that is asked for exists, unless it was deleted.
 
-    They hold as many as there are.
+    Once `know` has been called, only the groups it was given exist. Groups hold any number of instances.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class PlacementGroups:
         self._spread: dict[str, None] = {}
 
     def make(self, name: str, *, partitions: int = 0, spread: bool = False) -> PlacementGroupRef:
-        """Have a group there: where there was one of that name, another one. Return it.
+        """Make a placement group, in place of one of that name, and return it.
 
         It has so many `partitions`, or is `spread` over racks, of which a zone has seven.
         """
@@ -41,7 +41,7 @@ class PlacementGroups:
         return self._named(name)
 
     def know(self, groups: Iterable[PlacementGroup]) -> None:
-        """Have these groups there and no others."""
+        """Make these the only groups there are."""
         self._known = {}
         for one in groups:
             self._known[one.name] = one

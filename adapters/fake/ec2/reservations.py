@@ -26,7 +26,7 @@ class Reservations:
         """Add a reservation.
 
         Raises:
-            ValueError: there is one of this id, or it has nothing, or it has ended.
+            ValueError: its id is taken, or it has no instances, or it has ended.
         """
         now = self._agenda.now()
         ended = reserved.ends_at is not None and reserved.ends_at <= now

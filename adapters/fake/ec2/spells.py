@@ -10,11 +10,11 @@ from treenail.domain.model.runtime import Agenda
 class Spell(StrEnum):
     """A fault that all of EC2 has for a while.
 
-    `THROTTLED`: every call is refused as one too many. `AWAY`: every call fails, and nothing is done.
-    `SLOW`: every call takes `EC2Faults.slow_seconds` longer. `ANSWERS_LOST`: launches and terminations are
-    done, and the calls fail. `HIDDEN`: an instance that is bought is not listed for 30 s.
-    `TEMPLATES_REFUSED`: no launch template can be made; those that are there can be launched from.
-    `PROFILE_HIDDEN`: no instance profile is known, and fleets get no instances for want of it.
+    `THROTTLED`: every call is refused as one too many. `AWAY`: every call fails, and nothing is done. `SLOW`:
+    every call takes `EC2Faults.slow_seconds` longer. `ANSWERS_LOST`: launches and terminations are done, and
+    the calls fail. `HIDDEN`: a new instance is not listed for 30 s. `TEMPLATES_REFUSED`: no launch template
+    can be made; existing ones can be launched from. `PROFILE_HIDDEN`: no instance profile is known, and
+    fleets get no instances for want of it.
     """
 
     THROTTLED = "throttled"
