@@ -68,7 +68,7 @@ class InstanceTagger(DomainActor[TaggerInbox]):
         self._cloud = cloud
         self._untagged: dict[str, NodeClaim] = {}
         self._work = WorkQueue(self, Look, _BACKOFF)
-        # Those that the next sweep is for, and those that this one still has before it.
+        # `_due` are claims for the next sweep; `_queue` is the rest of the present one.
         self._due: dict[str, None] = {}
         self._queue: deque[str] = deque()
         self._tags: Mapping[str, Mapping[str, str]] = {}

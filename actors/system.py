@@ -124,7 +124,7 @@ class System:
         self._ports = replace(ports, cloud=_measured(ports.cloud, runtime, settings.provider))
         self._settings = settings
         self._observer: Ref[Any] = observer or NullRef()
-        # By pool: where the disruptor of each pool that there is is reached, and those that were made.
+        # By pool: the reference to its disruptor, and the disruptors made so far.
         self._disruptors: dict[str, Ref[DisruptorInbox]] = {}
         self._hosted_disruptors: dict[str, Ref[DisruptorInbox]] = {}
         self._making_disruptor = Lock()

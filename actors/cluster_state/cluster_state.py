@@ -292,7 +292,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if isinstance(fact, Resynced):
             starts = not self._synced
             if starts and not self._model.objects.node_classes:
-                # That there are none is news as well: what was made for those there were is left over.
+                # That there are no pools is news as well: objects made for former ones are left over.
                 self._subscribers.node_class_controller.tell(PoolsSeen(pools=(), node_classes=()))
             resumed = self._resume(now) if starts else ()
             if starts:

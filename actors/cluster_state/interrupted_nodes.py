@@ -80,7 +80,7 @@ class Interruptions:
         if name is None or view is None or view.claim is None:
             return
         for other in view.claimants:
-            # They have nothing that could leave, and would keep what goes.
+            # The other claims that name this machine have nothing to drain, and would keep it from going.
             self._termination.tell(replace(notice, name=other))
         self._termination.tell(replace(notice, name=name))
         if notice.cause in _WANTED_BACK:

@@ -16,7 +16,7 @@ from treenail.domain.model.capacity_reservations import CapacityReservation, Mat
 from treenail.domain.model.reservations import DEFAULT, Reservation
 
 _ACCOUNT: Final = "123456789012"
-# Where one of them is missing, there may be other devices free, or fewer, than those that are left say.
+# Where one object of these is missing, more or fewer devices may be free than the other objects say.
 _ALL_OR_NONE: Final = (Kind.RESOURCE_CLAIM, *OF_DEVICES)
 
 

@@ -104,7 +104,7 @@ class Decoded:
         return frozenset(kind for one in self.snapshots for kind in one.unreadable())
 
 
-# The field of each kind; what others refer to comes before them.
+# The field of each kind; referenced kinds come before those that refer to them.
 _FIELDS: Final[Mapping[type[ApiObject], str]] = {
     Namespace: "namespaces",
     PriorityClass: "priority_classes",

@@ -154,7 +154,7 @@ class PreviewedCluster:
         terms = {one.pool: replace(scope.terms[one.pool], allowed=one.underutilized) for one in budgets}
         return ConsolidationProblem(
             problem=snapshot.problem(self._offers(snapshot), self.rules.packing),
-            # Nodes that go are among those that do not receive pods: for them nobody waits.
+            # A node that goes is among those that do not receive pods, but no candidate waits for it.
             candidates=tuple(replace(one, patient=one.patient and not going) for one in scope.candidates),
             terms=terms,
             not_receiving=scope.not_receiving | frozenset(going),

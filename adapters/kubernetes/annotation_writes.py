@@ -38,6 +38,6 @@ class AnnotationWrites:
         stored = Stored.of(resource, self._calls.read(resource.path(name)))
         if annotations.items() <= stored.metadata.annotations.items():
             return
-        # What it was read to say, it must say still: the hash of a pool that changed meanwhile is another.
+        # With a precondition: if the pool changed since it was read, its hash is another one.
         body = {"metadata": {"resourceVersion": stored.version, "annotations": dict(annotations)}}
         self._calls.merge(resource.path(name), body)

@@ -83,7 +83,7 @@ class WorkerSolver:
         self._solving = Lock()
         self._worker: _Worker | None = None
         self._current: Question | None = None
-        # Those that were cancelled before they were begun, which may be several: a decision and a search.
+        # Problems cancelled before they were begun. There may be several: a decision and a search.
         self._unwanted: deque[Question] = deque(maxlen=_MOST_UNWANTED)
         self._losses: deque[float] = deque(maxlen=self._limits.losses)
         self._open = True
@@ -140,7 +140,7 @@ class WorkerSolver:
             if isinstance(answer, SolverGaveUp):
                 raise UnavailableError(_CANCELLED)
             if cancelled:
-                # It answered before it heard of that: when it does, it would take the next to be meant.
+                # It answered before the signal reached it. When that comes, it would cancel the next problem.
                 worker.end(_CANCELLED)
                 raise self._replace(worker)
             if isinstance(answer, SolverFailure):

@@ -27,7 +27,7 @@ class Occupancy:
 
 
 class ExistingNodeReader:
-    """Makes rooms of nodes and who is on them. What alike rooms have in common they share."""
+    """A reader of existing nodes as packing sees them. Alike nodes share equal parts."""
 
     def __init__(self, storage: StorageBook) -> None:
         self._storage = storage

@@ -19,11 +19,11 @@ _OF_CLAIMS: Final = (*_OF_NODES, "last_pod_event_at")
 
 
 class FirstSight:
-    """Dates anew what an object says happened at a time at which it cannot have, by when we heard of it.
+    """Times in objects that cannot be right, and the times that are used in their place.
 
-    What is in the future has just happened. What is new to us has just happened too, once everything there is
-    was known: a clock that was set back would have a new claim be an hour old, and given up at once. What was
-    dated anew keeps that date as long as the object says the same.
+    What is in the future has just happened. What is new to us has just happened too, once all objects were
+    known: by a clock that was set back, a new claim would be an hour old, and given up at once. A corrected
+    time is kept as long as the object says the same.
     """
 
     def __init__(self) -> None:

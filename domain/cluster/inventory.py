@@ -72,7 +72,7 @@ class Inventory:
         # All views in order, until a claim or a node changes: many look at all of them at one revision.
         self._views: tuple[NodeView, ...] | None = None
         self._stores = self._by_kind()
-        # Nodes to which pods came, or that they left, since somebody asked.
+        # Nodes that pods came to or left since `take_moved` was called.
         self._moved: dict[str, None] = {}
         # The uids of claims that are gone, the latest of them: an answer to a write may come after the end.
         self._ended: deque[str] = deque(maxlen=_MOST_ENDED)

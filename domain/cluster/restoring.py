@@ -21,7 +21,7 @@ def restore_moving(model: ClusterModel, *, lasts_until: datetime) -> None:
         view = model.objects.view(claim.name)
         if view is None or model.marks.going(view):
             continue
-        # One that is in use was made long ago for pods that stayed where they were, unless these still go.
+        # A claim in use was made long ago, for pods that stayed where they were, unless they still leave.
         over = claim.initialized and used(model, claim)
         for uid in promised_pods(claim):
             pod = model.objects.pods.get(uid)

@@ -138,7 +138,7 @@ def _said(claim: NodeClaim) -> tuple[Origin, ...]:
     """Return what a claim says it was bought for."""
     origins = read_origins(claim)
     if origins is None:
-        # It is not known that it replaced nothing, so it is not taken for that, as long as it may matter.
+        # It may have replaced a node: the unknown saving counts as infinite as long as it may matter.
         return (Origin(saving=math.inf, at=claim.created_at, replaced=()),)
     # No claim was made for what came after it: whoever wrote a later time keeps the node no longer by that.
     return tuple(

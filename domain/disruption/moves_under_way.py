@@ -55,7 +55,7 @@ def resumed_move(
     saves = sum(said[0].saving for said in origins if said)
     spare = saves * (1 - _KEPT_SAVING)
     known = [price for price in prices.values() if price is not None]
-    # What was planned for those that have no price yet, together.
+    # The planned sum of the prices of claims whose price is not known yet.
     left = sum(price for price in before if price is not None) - saves - sum(known)
     if left + spare < 0:
         return None

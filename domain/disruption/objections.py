@@ -16,7 +16,7 @@ from treenail.domain.model.event_subjects import of_view
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.pods import Pod
 
-# Nothing speaks against it, but it is not what it was proposed for any more.
+# Nothing speaks against the node's going, but the reason it was proposed for does not hold any more.
 CHANGED = Block.CHANGED.by()
 
 

@@ -14,7 +14,7 @@ from treenail.domain.model.nodes import NodeClaim
 
 
 class Replacements:
-    """Remembers the pods of nodes that are replaced, and of which claims it was told. Mutable."""
+    """Pods of nodes that are replaced, and the claims seen so far. Mutable."""
 
     def __init__(self) -> None:
         self._replaced: dict[str, Cause] = {}

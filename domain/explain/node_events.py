@@ -32,7 +32,7 @@ _NO_ROLE: Final = (
 
 
 class NodeEvents:
-    """Remembers claims and nodes as they were, and says what is to be told of a change. Mutable.
+    """Claims and nodes as they were last seen, and events on what changed. Mutable.
 
     What stood already when it was first heard of is no news.
     """

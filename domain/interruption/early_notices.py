@@ -12,7 +12,7 @@ from treenail.domain.model.nodes import NodeClaim
 
 
 class EarlyNotices:
-    """Keeps notices of unknown instances for as long as one may be of a claim whose launch is under way.
+    """Notices of unknown instances, kept as long as one may be of a claim whose launch is under way.
 
     Claims are known before their machines are asked for. So a machine that EC2 tells of is of a claim that
     was being launched by then, or it is none of ours; before all is known (`know_all`) there is no telling.

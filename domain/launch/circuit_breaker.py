@@ -12,7 +12,7 @@ from treenail.domain.model.node_classes import NodeClassRef
 
 # So often in a row calls may fail before they are held back.
 _AT_ONCE: Final = 3
-# Nobody notices later than 30 s after it that EC2 answers again.
+# When EC2 answers again, that is noticed within 30 s.
 _PROBES: Final = Backoff(first=2.0, longest=30.0, jitter=0.25)
 
 

@@ -64,7 +64,7 @@ class LaunchBook:
         self._groups: dict[str, Group] = {}
         self._marked = MarkedClaims()
         self._adoptable: dict[str, _Adoptable] = {}
-        # Those that are not to be adopted before they are resumed.
+        # Claims of no pool whose launch waits after a failure: they are adopted again when they are resumed.
         self._postponed: dict[str, _Adoptable | None] = {}
         self._given_up = GivenUpClaims()
         self._numbers = count()

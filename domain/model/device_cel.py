@@ -70,7 +70,7 @@ class Program:
             raise SelectorError("it is neither true nor false")
         if not found:
             return Match.NO
-        # There is more to such a device than is known: what was not found may be there.
+        # The device may have traits that are not known: one that was not found may be there.
         return Match.MISSING if traits.partly and seen.missing else Match.YES
 
 

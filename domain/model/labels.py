@@ -88,7 +88,7 @@ EMPTY_SINCE: Final = "karpenter.sh/emptiness-timestamp"
 TERMINATION_FINALIZER: Final = "karpenter.sh/termination"
 NODE_CLASS_FINALIZER: Final = "karpenter.k8s.aws/termination"
 
-# Labels whose meaning all agree on: every node has those that apply to it.
+# Labels whose meaning all agree on: every node has those of them that apply to it.
 WELL_KNOWN: Final[frozenset[str]] = frozenset(
     {NODEPOOL, PROVISIONER, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, CAPACITY_TYPE, WINDOWS_BUILD, ZONE_ID}
     | {*OF_RESERVATIONS, PLACEMENT_GROUP, PARTITION}

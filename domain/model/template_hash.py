@@ -54,7 +54,7 @@ _OF_CLASS: Final = (
     "placement_group",
     "context",
 )
-# What may size nodes beside that, and is looked up at each launch: it is no drift where it changes.
+# Other fields that may size nodes. They are looked up at each launch, so a change of them is no drift.
 _OF_SIZE: Final = (*_OF_CLASS, "launch_template", "ip_prefix_count")
 
 

@@ -155,7 +155,7 @@ class _ProblemParser:
         asked = kind.spec.requests
         row = self._rows.get(asked)
         if row is None:
-            # Equal requests are one array: what holds them is remembered by it.
+            # Equal requests share one array, as results for it are cached by identity.
             row = self._rows[asked] = self._axis.requests(asked)
         return PodClass(index, kind, pods, row, relaxation, counted)
 

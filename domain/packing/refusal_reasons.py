@@ -45,7 +45,7 @@ class Reason(StrEnum):
     SET_ASIDE = "SetAside"
 
 
-# Those that are about where other pods are.
+# Reasons that depend on where other pods are.
 TOPOLOGY: Final = frozenset(
     {
         Reason.POD_AFFINITY_NAMESPACE,

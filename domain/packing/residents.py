@@ -17,7 +17,7 @@ _FEWEST_SWEPT: Final = 10_000
 
 
 class Residents:
-    """Gives one object for all residents that are alike. Forgets, now and then, those that are nowhere."""
+    """Interned residents: one object for all that are alike. Now and then, those that are nowhere go."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, Labels, int, bool], Resident] = {}

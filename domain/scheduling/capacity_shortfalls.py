@@ -11,8 +11,8 @@ from treenail.domain.model.resources import Resources
 
 # Of so many types nodes must have had too little before any other is taken to be short too.
 _WITNESSES: Final = 2
-# Amounts that differ by less are the same: file systems of one size are not quite. Those that differ by
-# more than the other are not.
+# Shares by which amounts may differ to be taken for the same (file systems of one size are not quite equal),
+# and above which they are taken for different.
 _SAME, _OTHER = 0.01, 0.1
 # What small types have alike, those many times as large may not: a script may mount several disks alone.
 _REACH: Final = 8

@@ -15,7 +15,7 @@ from treenail.domain.model.nodes import Condition, Status
 READY_FOR_PROVISIONING: Final = "ReadyForProvisioning"
 PROVISIONING: Final = "Provisioning"
 LIMITED: Final = "LimitedByQuotas"
-# One of our own: who serves other strategies writes the others.
+# A condition of our own: the others are written by the controllers of other strategies.
 SERVED: Final = "treenail.sh/Served"
 _MOST_REPLICAS: Final = 2**31 - 1
 

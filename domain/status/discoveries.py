@@ -18,7 +18,7 @@ class Discovery:
 
 
 class Discoveries:
-    """Remembers what was told of each node class. Mutable."""
+    """Discoveries that were logged, by node class. Mutable."""
 
     def __init__(self) -> None:
         self._told: dict[tuple[str, str], object] = {}

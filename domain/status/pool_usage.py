@@ -44,9 +44,9 @@ _NONE: Final = PoolUsage()
 
 
 class UsageBook:
-    """Adds up what machines there are by pool, and remembers what is shown. Mutable.
+    """Machines by pool, their sums, and the usage that each pool shows. Mutable.
 
-    What is bought counts, whether it has joined or not; what is on its way out does not.
+    Bought machines count, whether they have joined or not; those on their way out do not.
     """
 
     def __init__(self) -> None:

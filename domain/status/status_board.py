@@ -105,7 +105,7 @@ class Showing:
 
 
 class StatusBoard:
-    """Keeps what is known of pools, node classes and overlays, and which conditions were written. Mutable.
+    """Pools, node classes and overlays as known, and the conditions that were written. Mutable.
 
     What is to be written depends on nothing but what they say and what the cloud says: a status that is
     written does not lead to another.

@@ -11,7 +11,7 @@ from treenail.domain.telemetry.condition_gauges import Conditioned, Noted, chang
 
 
 class ConditionBook:
-    """Keeps the last state of each object, by kind and name. Mutable."""
+    """The last state of each object's conditions, by kind and name. Mutable."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], Conditioned] = {}

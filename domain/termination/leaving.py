@@ -61,8 +61,8 @@ class Leaving:
     places: dict[str, bool] = field(default_factory=dict)
     # Its pods that had a place and lost it, by uid: when that was last heard.
     lost_places: dict[str, datetime] = field(default_factory=dict)
-    # The persistent volumes of its pods, by uid of the pod, those of pods that are gone too; whether those
-    # that nobody uses any more are detached.
+    # The persistent volumes of its pods, by uid of the pod, including pods that are gone; and whether the
+    # volumes that no pod uses any more are detached.
     volumes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     detached: bool = False
     # Whether pods that nobody here knows of may have left before, as somebody else began with it.

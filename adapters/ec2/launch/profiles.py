@@ -23,7 +23,7 @@ from treenail.domain.status.managed_profiles import (
     role_name,
 )
 
-# So long a profile is taken to be as it was found; who changes it by hand waits for that.
+# A profile is assumed to be as it was found for so long; a change by hand takes effect after that.
 _KNOWN_SECONDS: Final = 900.0
 # A role that is not there is about to be made.
 _NO_ROLE_SECONDS: Final = 60.0

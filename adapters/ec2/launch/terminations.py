@@ -16,7 +16,7 @@ from treenail.domain.model.errors import InvalidError, NotFoundError
 from treenail.domain.model.purposes import Purpose
 
 _MOST_AT_ONCE: Final = 500
-# Of those that are urgent several calls may be out, so that one that is slow holds up no other.
+# Several urgent calls may be under way at once, so that a slow one holds up no other.
 _CALLS_OUT: Final[Mapping[Purpose, int]] = MappingProxyType({Purpose.INTERRUPTION: 4})
 _INSTANCE_ID: Final = re.compile(r"\bi-[0-9a-f]+\b")
 

@@ -55,7 +55,7 @@ class DelayedWork(Generic[K]):
         self._span = span
         self._work = work
         self._due: dict[K, float] = {}
-        # Of those that are due, the ones that wait after a failure; and failures in a row.
+        # Due keys that wait after a failure, and the failures in a row.
         self._retried: dict[K, None] = {}
         self._failures: dict[K, int] = {}
 

@@ -36,7 +36,7 @@ from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentV
 # node classes, which are of several kinds.
 Address: TypeAlias = tuple[str, str]
 
-# What refers to others comes after them.
+# Kinds that refer to others come after them.
 KIND_OF: Final[Mapping[type, str]] = {
     kind: "PodTemplate" if kind is StoredPodTemplate else kind.__name__
     for kind in (
@@ -89,7 +89,7 @@ NAMESPACED: Final = (
     "ResourceClaimTemplate",
 )
 _RANKS: Final = {kind: number for number, kind in enumerate(KIND_OF)}
-# What is watched, in the order of a list: what others refer to comes before them.
+# The watched kinds, in the order of a list: referenced kinds come before those that refer to them.
 WATCHED: Final = (
     Kind.NODE_OVERLAY,
     Kind.NODE_POOL,

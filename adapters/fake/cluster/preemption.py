@@ -82,7 +82,7 @@ class Preemption:
             elif pod.nominated_node:
                 self._nominate(pod, "")
             else:
-                # Those that wait behind it are like it.
+                # The pods that wait behind it are equal.
                 return
 
     def _preempts(self, profile: Profile) -> bool:

@@ -55,7 +55,7 @@ class Scheduler:
         self._profile_of: dict[str, Profile] = {}
         # Of pods with volumes or resource claims, which are each pod's own: by uid.
         self._singles: dict[str, Profile] = {}
-        # How many of those that wait go by where others are.
+        # The number of waiting pods whose placement depends on other pods.
         self._choosy = 0
         self._most_profiles = _MOST_IDLE_PROFILES
         self._arrivals = count()

@@ -46,7 +46,7 @@ class Bystanders:
         if keys not in self._known:
             self._known[keys] = self._sorts(keys)
         found = []
-        # Closed, so that nothing is placed there; the residents still count in their domains.
+        # Closed, so that no pod is placed there; its residents still count in their domains.
         for sort, members in self._known[keys].items():
             first = next((at for at in members if self._existing_nodes[at].name not in names), None)
             if first is not None:

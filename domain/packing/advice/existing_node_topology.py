@@ -29,8 +29,7 @@ def topology_against(
         without = step.apply(without)
         if not pack(without).refused:
             return _refusal(reason, about, node)
-    # All its own terms are lifted and it is still refused: so it is others that keep it off, by anti-affinity
-    # of theirs.
+    # All its own terms are lifted, and it is still refused: so anti-affinity of other pods keeps it off.
     detail = "pods that are there, or near, keep apart from such as it"
     return Refusal("", Reason.OTHERS_ANTI_AFFINITY, detail, node=node)
 

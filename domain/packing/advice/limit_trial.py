@@ -17,10 +17,11 @@ Steps: TypeAlias = tuple[Step, ...]
 
 
 class LimitTrial:
-    """Decides anew with limits raised for some, and raises them further where that is not enough.
+    """A trial of raised limits: decides anew with them, and raises them further where that is not enough.
 
-    What is to come into a limit may go to pods that had a place elsewhere, or on smaller nodes. Packs at
-    most `decisions` times, problems of no more than `most_pods` pods: what is left is taken at its word.
+    What a raised limit leaves may go to pods that had a place elsewhere, or on smaller nodes. Packs at most
+    `decisions` times, problems of no more than `most_pods` pods: beyond that, the first proposal is not
+    checked.
     """
 
     def __init__(
@@ -87,6 +88,6 @@ class LimitTrial:
         for step in steps:
             changed = step.apply(changed)
         before, after = pods[0].spec, changed.pods[0].spec
-        # A template cannot be changed for some of its pods: those that are placed change with it.
+        # A template cannot be changed for some of its pods only: the placed ones change with it.
         placed = (replace(pod, spec=after) if pod.spec == before else pod for pod in self._placed)
         return replace(changed, pods=(*placed, *changed.pods))

@@ -41,8 +41,8 @@ class NearestExistingNodes:
 
     def nearest(self, spec: PodSpec, count: int) -> tuple[ExistingNode, ...]:
         """Return the `count` nodes on which a pod would come furthest, the furthest first."""
-        # As the pod is with all preferences given up, taints PreferNoSchedule among them: what it merely
-        # prefers never is what refuses it.
+        # All preferences are given up, tolerance of PreferNoSchedule taints included: a preference never is
+        # what refuses the pod.
         required = relaxation_of(spec, Wants(soft_taints=True), Demands()).required
         if not required or not self._existing_nodes:
             return ()

@@ -74,7 +74,7 @@ def _incompatible(case: Case) -> Iterable[Step]:
 def _no_type(case: Case) -> Iterable[Step]:
     yield from _corrections(case)
     yield from _drops(case)
-    # It is the conjunction that leaves no type: any other part of it may be the one that is wrong.
+    # The conjunction leaves no type: any other part of it may be the wrong one.
     yield from _drops_of_others(case)
     yield from _drops_of_pool(case)
 

@@ -48,7 +48,7 @@ class _Part(Tries):
         self._whole = whole
 
     def spend(self, pools: int) -> bool:
-        # Its own tries are counted one by one, those in common by what they cost.
+        # Tries of this part count one by one, tries of the whole by their cost.
         return super().spend(1) and self._whole.spend(pools)
 
 
@@ -74,7 +74,7 @@ class Found:
 
 
 class Search:
-    """Tries the smallest set of changes first; where it does not help, what its refusals propose on top.
+    """A search for the smallest set of changes that helps: if one does not, its refusals propose more.
 
     `together` says that pools are to be looked at together: to a spread, each has domains of its own.
     """
@@ -97,8 +97,7 @@ class Search:
         """
         for step in steps:
             self._add((step,), self._all if self._together else ())
-        # Of equal sizes the one that came up first is tried first: so it is what came nearest that is
-        # changed.
+        # Of equal sizes the step found first is tried first: it changes what came nearest.
         furthest_first = sorted(refusals, key=lambda refusal: -refusal.progress)
         self._expand(self._problem, (), (*furthest_first, *self._of_existing_nodes(self._problem)))
         while self._open:

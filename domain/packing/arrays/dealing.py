@@ -58,7 +58,7 @@ def _few(held: list[float], fits: list[float], pods: float) -> Floats:
 def first_of(fits: Floats, pods: float) -> Floats:
     """Deal up to `pods` pods, each to the first place that can take one: how many to which."""
     within = np.minimum(fits, pods)
-    # What the places before one take; the rest is what remains for it.
+    # By place, what the places before it take; the rest remains for it.
     before = within.cumsum() - within
     dealt: Floats = np.minimum(within, np.maximum(pods - before, 0))
     return dealt

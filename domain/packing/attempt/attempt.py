@@ -244,7 +244,7 @@ class Attempt:
         # The hopeless would be tried in every round, and be refused in the end all the same.
         in_order = [one for one in in_order if one.index not in self._hopeless]
         taken_back = False
-        # Placeholders wait until all others have found what there is for them.
+        # Placeholders wait until all other pods have their places.
         going = [one for one in in_order if not _placeholder(one)]
         for _ in range(_MOST_ROUNDS):
             self._place(going)
@@ -256,8 +256,8 @@ class Attempt:
             planned_nodes = self._nodes.planned(pod_groups)
             short = self._take_back(pod_groups, placed_in(planned_nodes))
             taken_back = taken_back or short
-            # Pods that relied on those must go too. Asked again in each round from then on: one that is
-            # undone may leave others without what they relied on.
+            # Pods that relied on the pods taken back must go too. From then on this is done in each round: a
+            # pod that is undone may leave others without what they relied on.
             undone = taken_back and self._placer.undo_dependants()
             if self._steps.exhausted or (not (short or undone) and len(going) == len(in_order)):
                 break
@@ -315,7 +315,7 @@ class Attempt:
             tried = False
             for one in in_order:
                 self._each((one,), self._place_one)
-                # Tried on the nodes at once: others may only rely on pods that have really got one.
+                # Placed on nodes at once: other pods may rely only on pods that really have a node.
                 for pod_group, units in self._placer.placed_late():
                     tried = True
                     planned_nodes, left = self._nodes.place_late(

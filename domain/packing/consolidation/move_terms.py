@@ -24,7 +24,7 @@ UNKNOWN_PRICE: Final = Block.PRICE_UNKNOWN.by()
 
 
 class MoveTerms:
-    """Judges the trials of one search. Counts what moves take of budgets and of the limits of pools."""
+    """The terms of moves in one search. Counts what moves take of budgets and of the limits of pools."""
 
     def __init__(self, problem: ConsolidationProblem) -> None:
         self._problem = problem

@@ -273,7 +273,7 @@ class Rearrangement:
             raise RuntimeError("no trial is under way")
         removal, trial = self._trying
         if self._saved is not None:
-            # Such a trial is compared with others, and then it may be the one that is kept.
+            # Such a trial is compared with others, and may be kept after that: its changes are remembered.
             if removal.bought and not trial.left:
                 self._changes[self.revision, removal] = self._saved.changes()
             self._saved.restore()

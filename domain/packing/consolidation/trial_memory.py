@@ -8,10 +8,10 @@ from treenail.domain.packing.consolidation.trial import Removal, Trial
 
 
 class TrialMemory:
-    """Remembers trials, so that none is made twice: those of a cluster at rest are the same in every order.
+    """A memory of trials, so that none is made twice: from an equal state, in any order, a trial is the same.
 
-    `state` is a number, 0 at first: equal where equal steps led to it, one after the other, and so all trials
-    begin alike. Mutable.
+    `state` is a number, 0 at first; equal steps in equal order lead to an equal number, and equal numbers to
+    equal trials. Mutable.
     """
 
     def __init__(self) -> None:

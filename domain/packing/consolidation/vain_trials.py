@@ -10,7 +10,7 @@ from treenail.domain.packing.consolidation.rearrangement import Rearrangement
 
 
 class VainTrials:
-    """Remembers which nodes were tried together in vain, as long as nothing is kept.
+    """A memory of nodes that were tried together in vain, valid until a trial is kept.
 
     A cluster is mostly of nodes that are alike: of one pool, type and zone, with as many pods of the same
     kinds. What did not pay for some of them does not for others, and a trial is a whole plan. Mutable.

@@ -112,7 +112,7 @@ def _leaving(change: Sequence[float], amounts: Sequence[float]) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Apart:
-    """Classes (I) of which all pods together need so many nodes at least, for they keep apart."""
+    """Classes (I) that keep apart, so that all their pods together need at least so many `nodes`."""
 
     classes: Bools
     nodes: float

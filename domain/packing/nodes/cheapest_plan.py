@@ -106,8 +106,8 @@ class CheapestNodes:
 
     def _best(self) -> list[PlannedNode]:
         """Return the best plan found: of few enough nodes, unless more cost much less."""
-        # One pricing is enough where the plan keeps two promises. The others are tried when it breaks one: it
-        # has too many nodes, or a sum of prices above first-fit's.
+        # One pricing is enough where its plan has few enough nodes, and no higher sum of prices than
+        # first-fit's. Otherwise more pricings are tried.
         found, best = self._attempts(_AT_FIRST, self._first)
         if not self._few_enough(found):
             # Surcharges grow until there are few enough nodes: a coarse search, for each try is a whole plan.

@@ -149,7 +149,7 @@ def components(
 
     `templates` are more templates of which nodes may be opened.
     """
-    # Only pools in which somebody opens a node: one that nobody opens has no nodes to share.
+    # Only pools that some group opens nodes in: the others have no nodes to share.
     opened = sorted(
         {link.option.template.index for pod_group in pod_groups for link in pod_group.options_in_order}.union(
             templates

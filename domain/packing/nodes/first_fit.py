@@ -108,7 +108,7 @@ class FirstFit:
 
     def _type_of(self, at: int) -> int:
         if self._option[at].template.limited:
-            # Under limits it is the type that it was counted with.
+            # Under limits it is the type counted against them.
             return self._row[at]
         row = self._option[at].cheapest_holding(self._load[at])
         assert row is not None  # noqa: S101
@@ -177,7 +177,8 @@ class FirstFit:
             none = np.zeros(len(option.types), dtype=np.bool_)
             masks = [self._reserved[at] for at in rows]
             return np.array([none if mask is None else mask[option.types] for mask in masks])
-        # What a claim takes already is its own: it is given back before asking what it may grow into.
+        # The capacity counted for the claim itself is available to it: it is added back before larger types
+        # are compared.
         own = np.array([self._option[at].capacity[self._row[at]] for at in rows])
         return holds((self._remaining_limits.left(option.template) + own)[:, np.newaxis], option.capacity)
 

@@ -16,7 +16,7 @@ from treenail.domain.packing.planned.pod_groups import PodGroup
 
 
 class LatePlacement:
-    """Adds units of pod groups to `planned_nodes`.
+    """Late placement of units of pod groups on `planned_nodes`.
 
     First where that costs nothing, then on nodes that become larger by it, and last on new nodes, as far as
     limits go. `stands` returns whether limits leave all planned nodes enough types for minValues.

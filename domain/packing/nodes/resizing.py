@@ -122,7 +122,7 @@ class Resizing:
         if load @ self._dual_prices >= below:
             return None
         choices = self._covering.choices(load, below, _INSTEAD)[: 3 * _TRIED]
-        # What the small ones leave, which may be large, has room on the others.
+        # Small nodes first: the units they leave, which may be large, have room on the others.
         small_first = choices[:, ::-1]
         found = self._held(units, small_first[:_TRIED], _SHARES)
         if found is None:

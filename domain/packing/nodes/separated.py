@@ -297,8 +297,8 @@ class SeparatedPods:
         if option.index not in node.met:
             both = self._options.meet(node.option, option)
             if both is not None and both is not node.option:
-                # With minValues the room of a type shrinks as the option narrows: it might not hold what is
-                # on it.
+                # With minValues the usable room of a type shrinks as the option narrows: the node's pods
+                # might not fit.
                 same = both.min_values is None and both.as_roomy(node.option, node.type)
                 both = both if same else None
             node.met[option.index] = both

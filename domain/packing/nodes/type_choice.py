@@ -202,7 +202,8 @@ class Sizing:
         # A fill that came out smaller than its type may fit a cheaper one.
         chosen = first_holding(room, loads)
         rest = demand - loads
-        # The estimate for the nodes after this one: they waste as much as this one, for what they are worth.
+        # The estimate for the nodes after this one: per unit of worth (by dual prices), they waste as much as
+        # this one.
         wasteful = prices[chosen] / np.maximum(loads @ dual_prices, TINY)
         later = _cost_of_rest(rest, room, prices, (rest @ dual_prices) * np.maximum(wasteful, 1.0))
         costs = prices[chosen] + later

@@ -41,7 +41,7 @@ def read_daemons(specs: Iterable[PodSpec], axis: Axis) -> tuple[Daemon, ...]:
                 level.demand for level in relaxation_of(spec, Wants(wishes=False), demands).required
             )
             requests = axis.requests(spec.requests)
-        # Nobody could schedule it, so it takes nothing of a node.
+        # The scheduler could place no such pod either, so it takes nothing of a node.
         except ValueError:
             continue
         # The DaemonSet controller heeds no PreferNoSchedule.

@@ -66,8 +66,8 @@ class Domains:
         if not values and key in constraints.asked.targets:
             return [before]
         if key in constraints.asked.apart_keys and self._universe.lacking(before.option.template.index, key):
-            # A claim without the label has to stay without it.
-            # Who asks for no such node may come to share one with the label with those it keeps apart from.
+            # A claim without the label has to stay without it. A pod with no such requirement may come to
+            # share it, in one domain with pods it keeps apart from.
             place = self._met(before, self._demands.without(before.demand, key))
             return [] if place is None else [place]
         # Karpenter decides late here, and so finds a place for pods that need one certain domain. Whoever it

@@ -63,15 +63,14 @@ class OneByOne:
         """
         real = [one for one in classes if one.spec.priority >= 0]
         rest = [one for one in classes if one.spec.priority < 0]
-        # Placeholders come after all others are done in both ways: they hold room that real pods may take
-        # from them.
+        # Placeholders come last: they hold room that real pods may take from them.
         for some in (real, rest):
             # First exactly as Karpenter does, so that nobody it places is left. Then with our own freedom,
             # which can only add pods: what is placed stays.
             self._turns(some, lambda one: one.relaxation.classic, failed)
             self._open.be_bold()
-            # Claims that keep others off several domains decide on one: that opens the rest to pods that
-            # still wait.
+            # Claims that keep other pods out of several domains decide on one now: that opens the others to
+            # pods that still wait.
             self._open.settle(lambda some, sign: self._note(some.relaxed, some, sign * some.pods))
             self._turns(some, lambda one: one.relaxation.levels, failed)
 

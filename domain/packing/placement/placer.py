@@ -90,8 +90,8 @@ class Placer:
         """Place as many pods of a class as can be placed now."""
         for number, level in enumerate(one.relaxation.levels):
             left = self._outcome.waiting(one.index)
-            # A late placement is looked at before the next one is made: whether it holds decides what is left
-            # to others.
+            # A late placement is checked before the next one is made: its result decides what is left for
+            # others.
             if not left or self._placed_late:
                 break
             relaxed = self._constraint_reader.relaxed(one, level)
@@ -132,8 +132,8 @@ class Placer:
         of their placement, over and over until a round adds none. Who is not counted then has lost what it
         relied on.
         """
-        # A fixed point from below: first nobody counts, then whoever is allowed by those who count. Starting
-        # from all and striking out would keep two classes alive that rely only on each other.
+        # A fixed point from below: first no pod counts, then every pod that is allowed by those that count.
+        # To start from all and strike out would keep two classes that rely only on each other.
         relying = [*self._on_new_nodes(), *self._on_existing_nodes()]
         relying.sort(key=lambda one: one.number)
         # All are out before the first is let in again, for what each counts changes the quota of the others.

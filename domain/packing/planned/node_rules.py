@@ -55,7 +55,7 @@ def most_joining(colocated: ColocatedPods, rules: Rules, terms: Mapping[int, Ter
     for group in rules.owned:
         most = min(most, _most_owned(colocated, group, own.get(group, 0), terms[group]))
     for group, count in rules.counted:
-        # Terms hold in both directions: also those of pods that are there and count the ones that come. The
+        # Terms hold in both directions: terms of pods on the node that count the joining ones hold, too. The
         # scheduler checks this for anti-affinity; here it is done for spreads as well, so that the pods may
         # be bound in any order.
         if colocated.owned.get(group) and group not in rules.owned:
@@ -72,8 +72,8 @@ def _most_owned(colocated: ColocatedPods, group: int, each: int, term: Term) -> 
     if term.kind is TermKind.SPREAD:
         room = term.max_skew - there
         return max(floor(room / each), 0) if each else (inf if room >= 0 else 0)
-    # Pods that keep apart from what is there, or from which an owner there keeps apart. Alone on an empty
-    # node only one unit may be.
+    # Anti-affinity: of the pods that join against those there, or of an owner there against the ones that
+    # join. An empty node takes one unit.
     if there or (each and colocated.owned.get(group)):
         return 0
     return 1 if each else inf
@@ -153,7 +153,8 @@ class NodeRules:
             # again.
             if there > skew:
                 uncounted_owners |= bit
-            # Of a term that keeps apart, not one more; nor are others counted beside one who has it.
+            # Anti-affinity lets no more units in; nor may a unit that is only counted join one that has the
+            # term.
             if there >= max(skew, 1) or (owners and not skew):
                 counted_owners |= bit
             if owners and there >= skew:

@@ -64,8 +64,8 @@ class Relaxation:
     @property
     def required(self) -> tuple[RelaxationLevel, ...]:
         """The last levels: what a pod must have, one for each alternative."""
-        # With soft taints the last level tolerates more than those before it: only that one is what must
-        # hold.
+        # Where taints may be preferences, earlier levels tolerate less: only levels that tolerate all that
+        # the last one does are what a pod must have.
         last = next((r.tolerations for r in reversed(self.levels)), ())
         return tuple(r for r in self.levels if not r.wishes and r.tolerations == last)
 

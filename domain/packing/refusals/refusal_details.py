@@ -49,7 +49,7 @@ def resources_of(template: NodeTemplate) -> list[str]:
 
 def too_little_for_daemons(name: str, had: Sequence[str]) -> Reasoned:
     """Return the refusal where daemons ask for more of a resource than any type has; `had` are those sold."""
-    # Which of the two is the mistake: a resource that exists and is too scarce, or one that nobody sells.
+    # Two different mistakes: a resource that exists and is too scarce, or one that no type has.
     if name in had:
         detail = f"the daemons of a new node ask for more {name} than the largest type has"
         return Reason.TOO_LARGE, detail, Values(name)
@@ -116,8 +116,8 @@ def no_type(requirement: Requirement, template: NodeTemplate, left: Bools) -> Re
     values = Values(requirement.key, str(requirement), _values_left(requirement.key, template, left), near)
     # Some type meets it by itself.
     if (template.admitted & masks.admitting(requirement)).any():
-        # The mismatch of an operating system, say, would be the wrong word.
-        # It is together with others that it leaves none.
+        # So only the conjunction with other requirements leaves no type: a mismatch of, say, the operating
+        # system would be the wrong reason.
         return Reason.NO_INSTANCE_TYPE_MATCHES, detail, values
     return _MISMATCHES.get(requirement.key, Reason.NO_INSTANCE_TYPE_MATCHES), detail, values
 

@@ -21,7 +21,7 @@ from treenail.domain.packing.topology.topology_refusals import Blockers
 
 
 class Refusals:
-    """Finds the reasons by what the pools are, and by what is left when all is placed that can be.
+    """The reasons why pods were refused: from the pools as they are, and what the last attempt left.
 
     Predicates are tried in the order of `Reason`. The first that fails is the reason, because whatever comes
     later could only be answered for a node that there will not be.
@@ -53,8 +53,8 @@ class Refusals:
 
     def _of_pool(self, one: PodClass, template: int) -> Refusal:
         """Return the reason against the alternative that came furthest."""
-        # Preferences are no reason: they would have been given up. Of alternatives the one that came furthest
-        # is the one that is worth changing.
+        # Preferences are no reason: they would have been given up. Of alternatives, the one that came
+        # furthest is the one worth changing.
         found = [self._against(one, level, template) for level in one.relaxation.required]
         return max(found, key=lambda refusal: refusal.progress)
 
@@ -180,7 +180,7 @@ class Refusals:
         capacity = template.capacity[able]
         if not template.limited:
             return "its limits leave too little", Values()
-        # The type that would take the least over what is left, and of that what it exceeds first.
+        # The type that exceeds the limits the least in sum, and the resource in which it exceeds them most.
         over = np.maximum(capacity - left, 0.0) / np.maximum(capacity.max(axis=0), 1.0)
         smallest = int(over.sum(axis=1).argmin())
         column = int(over[smallest].argmax())

@@ -163,7 +163,8 @@ def _looks_at(group: TopologyGroup, choice: DomainChoice) -> bool:
 def _most_on(restriction: Restriction, rows: Indices) -> Floats:
     group = restriction.group
     there, owners = group.on_existing_nodes[rows], group.owners_on_existing_nodes[rows]
-    # As in `Restriction.quota`, for all nodes in one array: only owners that are there keep these pods off.
+    # As in `Restriction.quota`, for all nodes in one array: a term of other pods forbids only nodes with such
+    # pods.
     if not restriction.owned:
         return np.where(owners > 0, 0.0, np.inf)
     match group.term.kind:
@@ -245,8 +246,8 @@ class ConstraintReader:
         by_domain = tuple(r for r in found if not r.group.term.per_node)
         per_node = [r for r in found if r.group.term.per_node]
         together = tuple(r for r in per_node if r.owned and r.group.term.kind is TermKind.TOGETHER)
-        # A group that somebody asks for is a target.
-        # Where others are to be near these pods, it must be known where they are.
+        # A group that a term asks for is a target: where other pods are to be near these, their domain must
+        # be known.
         targets = [g for g in counted if g.asked and g.term.kind is TermKind.TOGETHER and not g.term.per_node]
         keys = tuple(sorted({r.group.term.key for r in by_domain}))
         # Sorted, so that equal constraints find equal choices, whatever order the terms came in.

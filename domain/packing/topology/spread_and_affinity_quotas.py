@@ -47,8 +47,8 @@ class Restriction:
                 left = group.term.max_skew + floor - count
                 return max(left, 0.0) if self.selects else (inf if left >= 0 else 0.0)
             case TermKind.APART:
-                # An owner that the term counts too keeps others off, and they keep it off: one of them fills
-                # the domain.
+                # A pod that has the term and is counted by it keeps others off, and is kept off by them: one
+                # fills the domain.
                 if count or (self.selects and group.owners.get(domain)):
                     return 0.0
                 return 1.0 if self.selects else inf

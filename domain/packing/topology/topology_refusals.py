@@ -76,7 +76,7 @@ class Blockers:
             return any(own is None or own.has(value) for value in self._universe.of_pool(template, key))
 
         unknown = [r for r in constraints.by_domain if not has_values(r.group.term.key)]
-        # What the pod asks for itself it can change; what others ask of it only they can.
+        # The pod's own terms first: its owner can change them, but not the terms of others.
         return sorted(unknown, key=lambda r: not r.owned)
 
     def _blocking(self, constraints: TopologyConstraints, choice: DomainChoice) -> list[Restriction]:
