@@ -10,15 +10,15 @@ from treenail.adapters.api.schema.texts.shared import Texts
 CAPACITY_BUFFERS: Final[Texts] = {
     models.CapacityBufferModel: {
         "": "Places for pods that are kept free on nodes, for pods to come.",
-        "spec": "What places are asked for.",
+        "spec": "The places that the buffer asks for.",
     },
     models.CapacityBufferSpecModel: {
-        "provisioningStrategy": "How places are provided; those of other strategies are left alone.",
+        "provisioningStrategy": "The way places are provided. Buffers of other strategies are left alone.",
         "podTemplateRef": "The PodTemplate of the namespace that places are like the pods of.",
         "scalableRef": "The Deployment, StatefulSet or ReplicaSet that places are like the pods of.",
-        "replicas": "How many places. With a percentage as well, the larger number counts.",
-        "percentage": "How many places, in percent of the replicas of scalableRef, rounded up.",
-        "limits": "What all places together may request. Alone: as many places as fit into it.",
+        "replicas": "The number of places. With a percentage as well, the larger number counts.",
+        "percentage": "The number of places, in percent of the replicas of scalableRef, rounded up.",
+        "limits": "A limit on what all places together request. Alone: as many places as fit into it.",
     },
     models.PodTemplateRefModel: {"name": "The PodTemplate's name."},
     models.ScalableRefModel: {

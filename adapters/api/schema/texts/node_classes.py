@@ -25,18 +25,23 @@ from treenail.adapters.api.kwok.v1alpha1_node_class import KWOKNodeClassModel, K
 from treenail.adapters.api.schema.texts.shared import Texts
 
 _TAGS: Final = "Tags that it must have; the value * stands for any."
-_USER_DATA: Final = "What an instance runs when it starts, merged with what its image family needs."
-_MONITORING: Final = "Whether instances are monitored every minute, at a price."
+_USER_DATA: Final = (
+    "A script or settings for the start of an instance, merged with those of its image family."
+)
+_MONITORING: Final = "Monitoring of instances every minute, at a price."
 _CONTEXT: Final = "EC2's reserved field in a fleet request; few accounts need it."
 
 NODE_CLASSES: Final[Texts] = {
-    EC2NodeClassModel: {"": "How instances are made for nodes on EC2.", "spec": "What is wanted."},
+    EC2NodeClassModel: {
+        "": "Settings of the instances that nodes on EC2 run on.",
+        "spec": "The desired state.",
+    },
     EC2NodeClassSpecModel: {
-        "": "What is wanted of the instances.",
+        "": "The desired instances.",
         "subnetSelectorTerms": "The subnets that instances may be in: those of any of the terms.",
         "securityGroupSelectorTerms": "The security groups that instances are in: those of any of the terms.",
         "amiSelectorTerms": "The images that instances may start from: those of any of the terms.",
-        "amiFamily": "What the images are, and so how they are set up. An alias tells it too.",
+        "amiFamily": "The family of the images, which decides how they are set up. An alias implies it.",
         "role": "The IAM role of the nodes.",
         "instanceProfile": "The instance profile of the nodes, in place of a role.",
         "userData": _USER_DATA,
@@ -45,14 +50,14 @@ NODE_CLASSES: Final[Texts] = {
         "blockDeviceMappings": "The volumes of an instance.",
         "metadataOptions": "Access to instance metadata. Left out: enabled, IMDSv2 only, for one hop.",
         "kubelet": "Settings of the nodes' kubelet.",
-        "instanceStorePolicy": "What is done with disks within the instance. RAID0 makes them one, for pods.",
+        "instanceStorePolicy": "The use of disks within the instance. RAID0 makes them one, for pods.",
         "detailedMonitoring": _MONITORING,
-        "associatePublicIPAddress": "Whether instances get a public address. As the subnet says if left out.",
+        "associatePublicIPAddress": "A public address for instances, or none. As the subnet says if unset.",
         "capacityReservationSelectorTerms": "The capacity reservations to use: those of any of the terms.",
         "placementGroupSelector": "The placement group that instances are in.",
-        "ipPrefixCount": "How many prefixes of addresses the primary network interface gets.",
+        "ipPrefixCount": "The number of address prefixes that the primary network interface gets.",
         "networkInterfaces": "The network interfaces of an instance.",
-        "connectionTracking": "How long idle connections are tracked.",
+        "connectionTracking": "Timeouts after which idle connections are not tracked any more, in seconds.",
         "cpuOptions": "Options of an instance's CPU.",
     },
     SubnetTermModel: {"tags": _TAGS, "id": "The subnet's id."},
@@ -65,7 +70,7 @@ NODE_CLASSES: Final[Texts] = {
         "tags": _TAGS,
         "id": "The image's id.",
         "name": "The image's name, which is not its tag Name.",
-        "owner": "Who owns the image: an account, self or amazon.",
+        "owner": "The owner of the image: an account, self or amazon.",
         "alias": "A family of images and a version of it, such as al2023@latest.",
         "ssmParameter": "A parameter of SSM that holds the image's id.",
     },
@@ -73,28 +78,28 @@ NODE_CLASSES: Final[Texts] = {
         "tags": _TAGS,
         "id": "The reservation's id.",
         "ownerID": "The account that owns the reservation.",
-        "instanceMatchCriteria": "Which instances it takes: all that fit, or those that name it.",
+        "instanceMatchCriteria": "The instances that run in it: all that fit, or only those that name it.",
     },
     PlacementGroupSelectorModel: {"name": "The group's name.", "id": "The group's id."},
     NetworkInterfaceModel: {
         "networkCardIndex": "The network card that it is of.",
         "deviceIndex": "Its place on the network card.",
-        "interfaceType": "Whether it carries IP, or EFA only.",
+        "interfaceType": "The traffic of the interface: IP, or EFA only.",
     },
     ConnectionTrackingModel: {
-        "tcpEstablishedTimeout": "For TCP connections that are established.",
-        "udpStreamTimeout": "For UDP flows with more than one request and response.",
-        "udpTimeout": "For UDP flows in one direction, or with one request and response.",
+        "tcpEstablishedTimeout": "The timeout of established TCP connections.",
+        "udpStreamTimeout": "The timeout of UDP flows with more than one request and response.",
+        "udpTimeout": "The timeout of UDP flows in one direction, or with one request and response.",
     },
-    CpuOptionsModel: {"nestedVirtualization": "Whether virtual machines may run within the instance."},
+    CpuOptionsModel: {"nestedVirtualization": "Support for virtual machines within the instance."},
     BlockDeviceMappingModel: {
         "deviceName": "The device's name, such as /dev/xvda.",
-        "rootVolume": "Whether the kubelet's and the container runtime's files are on this one.",
+        "rootVolume": "Marks the volume that the files of kubelet and container runtime are on.",
         "ebs": "The EBS volume that it is.",
     },
     EbsModel: {
-        "deleteOnTermination": "Whether the volume goes with its instance.",
-        "encrypted": "Whether the volume is encrypted.",
+        "deleteOnTermination": "Deletes the volume with its instance.",
+        "encrypted": "Encrypts the volume.",
         "iops": "Operations a second.",
         "throughput": "MiB a second, for gp3.",
         "kmsKeyID": "The key to encrypt it with.",
@@ -104,24 +109,24 @@ NODE_CLASSES: Final[Texts] = {
         "volumeType": "The type of the volume.",
     },
     MetadataOptionsModel: {
-        "httpEndpoint": "Whether it can be read at all.",
-        "httpProtocolIPv6": "Whether it can be read over IPv6.",
-        "httpPutResponseHopLimit": "How many network hops an answer may take.",
-        "httpTokens": "Whether a token is needed, as IMDSv2 demands.",
+        "httpEndpoint": "Access to the metadata, on or off.",
+        "httpProtocolIPv6": "Access to the metadata over IPv6, on or off.",
+        "httpPutResponseHopLimit": "The most network hops that an answer may take.",
+        "httpTokens": "Tokens, as IMDSv2 demands them: required, or optional.",
     },
-    KWOKNodeClassModel: {"": "How nodes are made that KWOK plays.", "spec": "What is wanted."},
+    KWOKNodeClassModel: {"": "Settings of nodes that KWOK simulates.", "spec": "The desired state."},
     KWOKNodeClassSpecModel: {
-        "": "What is wanted of the nodes.",
-        "nodeRegistrationDelay": "How long Karpenter waits before it makes the node.",
+        "": "The desired nodes.",
+        "nodeRegistrationDelay": "A delay before Karpenter makes the node.",
     },
     AWSNodeTemplateModel: {
-        "": "How instances are made for nodes on EC2, in the words of v1alpha1.",
-        "spec": "What is wanted.",
+        "": "Settings of the instances that nodes on EC2 run on, as v1alpha1 has them.",
+        "spec": "The desired state.",
     },
     ProviderModel: {
         "apiVersion": "Allowed, and says nothing.",
         "kind": "Allowed, and says nothing.",
-        "amiFamily": "What the images are, and so how they are set up. AL2 where it is left out.",
+        "amiFamily": "The family of the images, which decides how they are set up. AL2 where it is left out.",
         "context": _CONTEXT,
         "instanceProfile": "The instance profile of the nodes.",
         "subnetSelector": "Tags, or aws-ids, of the subnets that instances may be in.",
@@ -132,7 +137,7 @@ NODE_CLASSES: Final[Texts] = {
         "blockDeviceMappings": "The volumes of an instance.",
     },
     AWSNodeTemplateSpecModel: {
-        "": "What is wanted of the instances.",
+        "": "The desired instances.",
         "userData": _USER_DATA,
         "amiSelector": "Tags, aws-ids, names or owners of the images that instances may start from.",
         "detailedMonitoring": _MONITORING,

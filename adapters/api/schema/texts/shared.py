@@ -15,10 +15,10 @@ from treenail.adapters.api.selectors import StrictTaintModel, TaintModel
 Texts: TypeAlias = Mapping[type, Mapping[str, str]]
 
 _REQUIREMENT: Final = {
-    "": "What a label of a node must be like.",
+    "": "A requirement on a label of a node.",
     "key": "The label's key.",
-    "operator": "How the label's value stands to the values. Gt, Lt, Gte and Lte compare whole numbers.",
-    "values": "What the label's value is compared with.",
+    "operator": "The relation of the label's value to the values. Gt, Lt, Gte and Lte compare whole numbers.",
+    "values": "The values that the label's value is compared with.",
 }
 
 SHARED: Final[Texts] = {
@@ -34,40 +34,40 @@ SHARED: Final[Texts] = {
     },
     RequirementModel: {
         **_REQUIREMENT,
-        "minValues": "How many different values instance types must leave to choose from at least.",
+        "minValues": "The least number of different values that the instance types left must have.",
     },
     OldRequirementModel: _REQUIREMENT,
     OverlayRequirementModel: _REQUIREMENT,
     TaintModel: {
         "key": "The taint's key.",
         "value": "The taint's value.",
-        "effect": "What the taint does to pods that do not tolerate it.",
+        "effect": "The effect on pods that do not tolerate the taint.",
     },
-    StrictTaintModel: {"timeAdded": "When the taint was added."},
+    StrictTaintModel: {"timeAdded": "The time at which the taint was added."},
     TemplateMetadata: {
         "labels": "Labels that the nodes get.",
         "annotations": "Annotations that the nodes get.",
     },
     KubeletModel: {
         "clusterDNS": "IP addresses of the cluster's DNS server.",
-        "maxPods": "How many pods a node takes at most, whatever its network interfaces would allow.",
-        "podsPerCore": "How many pods a node takes at most for each of its cores.",
-        "systemReserved": "What is kept for the daemons of the operating system.",
-        "kubeReserved": "What is kept for the daemons of Kubernetes.",
+        "maxPods": "The most pods a node takes, whatever its network interfaces would allow.",
+        "podsPerCore": "The most pods a node takes for each of its cores.",
+        "systemReserved": "Resources kept for the daemons of the operating system.",
+        "kubeReserved": "Resources kept for the daemons of Kubernetes.",
         "evictionHard": "Thresholds under which pods are evicted at once: quantities, or percentages.",
         "evictionSoft": "Thresholds under which pods are evicted after a grace period.",
-        "evictionSoftGracePeriod": "How long each soft threshold must be met before pods are evicted.",
+        "evictionSoftGracePeriod": "The time each soft threshold must be met before pods are evicted.",
         "evictionMaxPodGracePeriod": "The longest grace period, in seconds, of a pod that is evicted softly.",
         "imageGCHighThresholdPercent": "The use of the disk above which unused images are always removed.",
         "imageGCLowThresholdPercent": "The use of the disk below which unused images are never removed.",
-        "cpuCFSQuota": "Whether limits of CPU are enforced.",
+        "cpuCFSQuota": "Enforcement of CPU limits.",
     },
     OldKubeletModel: {"containerRuntime": "The container runtime."},
     ConditionModel: {
-        "type": "What the condition is about.",
-        "status": "Whether it holds.",
+        "type": "The type of the condition.",
+        "status": "True, False or Unknown.",
         "reason": "Why, in one word for programs.",
         "message": "Why, for people.",
-        "lastTransitionTime": "When the status last changed.",
+        "lastTransitionTime": "The time at which the status last changed.",
     },
 }

@@ -40,13 +40,13 @@ _REF: Final = "The node class that says how instances are made."
 
 V1BETA1: Final[Texts] = {
     NodeClassByVersionModel: {
-        "": "Which node class is used.",
+        "": "A reference to the node class.",
         "apiVersion": "The API group and version of the node class; left out, those of EC2NodeClass.",
         "kind": "The kind of the node class, EC2NodeClass where it is left out.",
         "name": "The name of the node class.",
     },
     BetaRequirementModel: {
-        "minValues": "How many different values instance types must leave to choose from at least.",
+        "minValues": "The least number of different values that the instance types left must have.",
     },
     BetaNodePoolModel: POOLS_AND_CLAIMS[NodePoolModel],
     BetaNodePoolSpecModel: POOLS_AND_CLAIMS[NodePoolSpecModel],
@@ -59,9 +59,9 @@ V1BETA1: Final[Texts] = {
     },
     BetaDisruptionModel: {
         **POOLS_AND_CLAIMS[DisruptionModel],
-        "consolidateAfter": "How long a node is empty before it is given back, or Never. For WhenEmpty.",
-        "consolidationPolicy": "Which nodes may be given back. WhenUnderutilized if left out.",
-        "expireAfter": "How old a node becomes before it is replaced, or Never. 720h where it is left out.",
+        "consolidateAfter": "The time a node is empty before it is given back, or Never. For WhenEmpty.",
+        "consolidationPolicy": "The nodes that may be given back. WhenUnderutilized if left out.",
+        "expireAfter": "The age at which a node is replaced, or Never. 720h where it is left out.",
     },
     BetaBudgetModel: POOLS_AND_CLAIMS[BudgetModel],
     BetaNodeClaimModel: POOLS_AND_CLAIMS[NodeClaimModel],
@@ -69,11 +69,14 @@ V1BETA1: Final[Texts] = {
         **POOLS_AND_CLAIMS[NodeClaimSpecModel],
         "kubelet": "Settings of the node's kubelet.",
     },
-    BetaEC2NodeClassModel: {"": "How instances are made for nodes on EC2.", "spec": "What is wanted."},
+    BetaEC2NodeClassModel: {
+        "": "Settings of the instances that nodes on EC2 run on.",
+        "spec": "The desired state.",
+    },
     BetaEC2NodeClassSpecModel: {
         **NODE_CLASSES[EC2NodeClassSpecModel],
         "amiSelectorTerms": "The images to start from: those of any of the terms, else the family's latest.",
-        "amiFamily": "What the images are, and so how they are set up.",
+        "amiFamily": "The family of the images, which decides how they are set up.",
         "metadataOptions": "Access to instance metadata. Left out: enabled, IMDSv2 only, for two hops.",
     },
     BetaAmiTermModel: NODE_CLASSES[AmiTermModel],
