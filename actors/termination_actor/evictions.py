@@ -25,6 +25,8 @@ _LONGEST_OF_ONE_SECONDS: Final = 10.0
 _LONGEST_SECONDS: Final = 60.0
 _ASKED_PER_SECOND: Final = 5.0
 _MOST: Final = 100_000
+# Pods are asked to leave together where the smallest is at least this share of the largest.
+_ALIKE: Final = 0.75
 # Within this time it is heard that a pod which was evicted is on its way out; until then it looks as before.
 _HEARD_SECONDS: Final = 5.0
 # What fails now and then is not worth a word.
@@ -45,17 +47,24 @@ class Evictions:
         )
 
     def begin(self, step: MoveOut) -> tuple[Move, ...]:
-        """Return the calls that a step takes, less those under way or made lately. Each must be ended."""
-        moves: list[Move] = [(pod, None, self._calls.evict(pod)) for pod in step.evict if self._may(pod.uid)]
+        """Return the calls that a step takes, less those under way or made lately. Each must be ended.
+
+        Smaller pods wait until the API server has answered for larger ones, whatever it answered.
+        """
+        may = sorted(filter(self._may, step.evict), key=lambda pod: -step.sizes.get(pod.uid, 0.0))
+        unanswered = (step.sizes.get(pod.uid, 0.0) for pod in may if pod.uid not in self._refused)
+        least = _ALIKE * max(unanswered, default=0.0)
+        turn = (pod for pod in may if step.sizes.get(pod.uid, 0.0) >= least)
+        moves: list[Move] = [(pod, None, self._calls.evict(pod)) for pod in turn]
         moves += [(pod, grace, self._calls.delete(pod, grace)) for pod, grace in step.delete]
         begun = tuple(move for move in moves if move[0].uid not in self._asked)
         self._asked |= dict.fromkeys(pod.uid for pod, _, _ in begun)
         return begun
 
-    def _may(self, uid: str) -> bool:
-        if uid in self._leaving:
+    def _may(self, pod: Pod) -> bool:
+        if pod.uid in self._leaving:
             return False
-        at, times = self._refused.get(uid, (float("-inf"), 0))
+        at, times = self._refused.get(pod.uid, (float("-inf"), 0))
         own = min(_LONGEST_OF_ONE_SECONDS, times * _LONGER_SECONDS)
         pause = min(_LONGEST_SECONDS, max(_FIRST_SECONDS, own, len(self._refused) / _ASKED_PER_SECOND))
         return self._monotonic() - at >= pause

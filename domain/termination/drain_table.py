@@ -21,6 +21,7 @@ from treenail.domain.model.cordons import cordon, cordoned, of_old_api, uncordon
 from treenail.domain.model.node_deadlines import machine_ends_at
 from treenail.domain.model.nodes import Node, NodeClaim, NodeView, awaited
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.model.taints import UNSCHEDULABLE
 from treenail.domain.termination.drain import (
     Abandon,
@@ -95,6 +96,11 @@ class Facts:
         """True if pods may run on its node: on that of a claim that is not understood they may."""
         claim = self.view.claim
         return self.node is not None and (claim is None or claim.registered or bool(claim.unread))
+
+    @property
+    def room(self) -> Resources:
+        """The amounts that its node has for pods; nothing where that is not known."""
+        return self.node.allocatable if self.node is not None else NOTHING
 
     @property
     def may_reopen(self) -> bool:
@@ -212,7 +218,7 @@ def _empty_at_first(facts: Facts) -> MoveOut | Abandon | datetime | None:
     if not any(pod.active for pod in moving):
         return None
     late = facts.now >= facts.leaving.began_at + _EMPTIED_WITHIN
-    return _open(facts, _NOT_EVICTED) if late else move_out(moving, facts.leaving, facts.now)
+    return _open(facts, _NOT_EVICTED) if late else move_out(moving, facts.leaving, facts.now, facts.room)
 
 
 def _let_unbought_go(facts: Facts) -> LetGo | None:
@@ -267,7 +273,7 @@ def _say_end(facts: Facts) -> SayEnd | None:
 
 
 def _move_out(facts: Facts) -> MoveOut | datetime | None:
-    return move_out(facts.waiting, facts.leaving, facts.now) if facts.waiting else None
+    return move_out(facts.waiting, facts.leaving, facts.now, facts.room) if facts.waiting else None
 
 
 def _detach(facts: Facts) -> AwaitDetached | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
 from treenail.domain.model.causes import REPLACED, STOPPING, TAKEN, Cause
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.termination.leaving import Leaving
 
 # Pods that EC2's warning, or we, leave time for stay until their new places are ready.
@@ -38,10 +39,14 @@ _PLACED_ANEW_WITHIN: Final = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveOut:
-    """Evict these pods, and delete those whose time is up (with their seconds of grace)."""
+    """Evict these pods, and delete those whose time is up (with their seconds of grace).
+
+    Pods that have `sizes` (by uid, the larger the more) are evicted largest first.
+    """
 
     evict: tuple[Pod, ...]
     delete: tuple[tuple[Pod, int], ...]
+    sizes: Mapping[str, float] = field(default_factory=dict)
 
 
 def places_awaited(pods: Sequence[Pod], state: Leaving, now: datetime) -> datetime | None:
@@ -56,11 +61,15 @@ def places_awaited(pods: Sequence[Pod], state: Leaving, now: datetime) -> dateti
     return state.began_at + (_READY_WITHIN if decided else _PLACED_WITHIN)
 
 
-def move_out(waiting: Sequence[Pod], state: Leaving, now: datetime) -> MoveOut | datetime:
+def move_out(
+    waiting: Sequence[Pod], state: Leaving, now: datetime, room: Resources = NOTHING
+) -> MoveOut | datetime:
     """Return what to do about the pods that `waiting` are, or when to look at them again.
 
     Plain pods leave first, then daemons, critical pods and critical daemons. Until their time is up,
-    budgets and annotations protect them.
+    budgets and annotations protect them. Where nothing hurries, pods leave largest first, by their share of
+    the `room` of the node: the scheduler prefers empty nodes, and small pods that come first take up all
+    places where a large one fits.
     """
     if state.cause in _GOING and now < state.told_at + _DECIDED_AT_ONCE and _undecided(waiting, state):
         return state.told_at + _DECIDED_AT_ONCE
@@ -77,7 +86,9 @@ def move_out(waiting: Sequence[Pod], state: Leaving, now: datetime) -> MoveOut |
     stay = [p for p in turn if _stays(p, state, now, call)]
     if stay and len(stay) == len(turn) and not overdue:
         return _look_at(stay, state, now, call)
-    return MoveOut(evict=tuple(p for p in turn if p not in stay), delete=overdue)
+    leave = tuple(p for p in turn if p not in stay)
+    sizes = {p.uid: _share(p, room) for p in leave} if state.at_will and room else {}
+    return MoveOut(evict=leave, delete=overdue, sizes=sizes)
 
 
 def _undecided(waiting: Sequence[Pod], state: Leaving) -> bool:
@@ -154,6 +165,13 @@ def _look_at(stay: Sequence[Pod], state: Leaving, now: datetime, call: datetime 
     if any(state.places.get(p.uid, False) for p in stay):
         again = min(again, state.told_at + _SWARM)
     return again if call is None else min(call, again)
+
+
+def _share(pod: Pod, room: Resources) -> float:
+    """Return the largest share that a pod asks for of anything that a node has, 0 to 1."""
+    return max(
+        (amount / room[name] for name, amount in pod.spec.requests.items() if room.get(name)), default=0
+    )
 
 
 def _tier(pod: Pod) -> int:

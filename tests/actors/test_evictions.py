@@ -41,3 +41,24 @@ def test_a_pod_that_its_budget_holds_for_an_hour_is_asked_every_ten_seconds_in_t
     assert pauses[:10] == [1.0] * 10
     assert pauses == sorted(pauses)
     assert pauses[-1] == 10.0
+
+
+def test_pods_are_asked_largest_first_and_smaller_ones_once_it_is_answered_for_larger_ones() -> None:
+    stage, now = Ending(), 0.0
+    evictions = Evictions(DrainCalls(reader=stage.api, writer=stage.api, cloud=stage.cloud), lambda: now)
+    small, large, alike, held = (stage.pod(name) for name in ("small", "large", "alike", "held"))
+    sizes = {small.uid: 0.2, large.uid: 0.6, alike.uid: 0.5, held.uid: 0.7}
+    step = MoveOut(evict=(small, large, alike, held), delete=(), sizes=sizes)
+
+    def asked() -> list[str]:
+        return [pod.name for pod, _, _ in evictions.begin(step)]
+
+    assert asked() == ["held", "large"]
+    assert asked() == []
+
+    evictions.end(held.uid, Failed(TooManyRequestsError("its budget allows nothing")))
+    evictions.end(large.uid, Done(None))
+    assert asked() == ["alike"]
+    evictions.end(alike.uid, Done(None))
+    now = 2.0
+    assert asked() == ["held", "small"]

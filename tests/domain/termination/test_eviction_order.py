@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import START, at, bound_pod
+from tests.builders import START, at, bound_pod, resources
 from tests.domain.drains import leaving
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.pods import Owner, Pod
@@ -108,3 +108,18 @@ def test_pods_of_an_expired_node_do_not_wait_for_a_place_that_nobody_finds() -> 
     state = leaving(Cause.EXPIRED)
 
     assert move_out((API,), state, at(60)) == MoveOut(evict=(API,), delete=())
+
+
+def test_pods_that_nothing_hurries_leave_by_their_share_of_what_the_node_has() -> None:
+    room = resources(cpu=4, memory=16, pods=10)
+    wide, deep = (
+        replace(pod, spec=replace(pod.spec, requests=asked))
+        for pod, asked in ((WEB, resources(cpu=3, memory=1)), (API, resources(cpu=1, memory=8)))
+    )
+    places = {"web": True, "api": True}
+
+    at_will = move_out((wide, deep), leaving(Cause.DRIFTED, places=places), at(60), room)
+    expired = move_out((wide, deep), leaving(Cause.EXPIRED, places=places), at(60), room)
+
+    assert at_will == MoveOut(evict=(wide, deep), delete=(), sizes={"web": 0.75, "api": 0.5})
+    assert expired == MoveOut(evict=(wide, deep), delete=())
