@@ -102,8 +102,11 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._types_shown = types_shown
         clock = runtime.timers.monotonic
         self._catalogues: TLRUCache[CatalogueKey, PoolStocks] = TLRUCache(
-            _MOST_CATALOGUES, _until, timer=clock
+            _MOST_CATALOGUES, self._until, timer=clock
         )
+        # The catalogues as they were last read: they serve on while EC2 does not answer, `_unanswered` ones.
+        self._last_read = LRUCache[CatalogueKey, PoolStocks](_MOST_CATALOGUES)
+        self._unanswered: set[CatalogueKey] = set()
         self._problems: TTLCache[CatalogueKey, str] = TTLCache(
             _MOST_CATALOGUES, _FAILURE_SECONDS, timer=clock
         )
@@ -188,6 +191,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         for key, stock in list(self._catalogues.items()):
             if learned.disproves(stock.types):
                 del self._catalogues[key]
+                self._last_read.pop(key, None)
         for key in self._asked:
             self._asked[key] += (learned,)
 
@@ -196,21 +200,42 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         error = read.outcome.error if isinstance(read.outcome, Failed) else None
         now = self._timers.now()
         self._delays.note(read.key, read.delays, error, since=read.asked_at, now=now)
+        self._unanswered.discard(read.key)
         match read.outcome:
             case Done(value=types):
                 self._problems.pop(read.key, None)
                 self._tell_news(read.key, types)
                 if not any(observation.disproves(types) for observation in observations):
-                    self._catalogues[read.key] = PoolStocks(types)
+                    self._catalogues[read.key] = self._last_read[read.key] = PoolStocks(types)
             case failed:
-                if isinstance(failed.error, NodeClassNotReadyError):
-                    # What could be bought before cannot any more. Where there was no answer, it still may.
-                    self._catalogues.pop(read.key, None)
-                self._tell_news(read.key, ())
-                problem = self._problems[read.key] = str(failed.error)
-                self.log("nodepool cannot buy for now", node_class=str(read.key.node_class), why=problem)
-
+                self._fail(read.key, failed.error)
         self._reporter.tell(_checked(read))
+
+    def _fail(self, key: CatalogueKey, error: Exception) -> None:
+        """Take in that a catalogue was not read. Where EC2 only did not answer, the last one serves on."""
+        if isinstance(error, NodeClassNotReadyError):
+            # What could be bought before cannot any more.
+            self._catalogues.pop(key, None)
+            self._last_read.pop(key, None)
+        last = self._last_read.get(key)
+        if last is not None:
+            self._unanswered.add(key)
+            self._catalogues.setdefault(key, last)
+            self.log(
+                "catalogue not answered, the last one serves",
+                node_class=str(key.node_class),
+                why=str(error),
+            )
+            return
+        self._tell_news(key, ())
+        problem = self._problems[key] = str(error)
+        self.log("nodepool cannot buy for now", node_class=str(key.node_class), why=problem)
+
+    def _until(self, key: CatalogueKey, stock: PoolStocks, now: float) -> float:
+        """Return until when a catalogue is good."""
+        if key in self._unanswered:
+            return now + _FAILURE_SECONDS
+        return now + (_RESERVED_SECONDS if stock.reserved else _CATALOGUE_SECONDS)
 
     def _select(self, taken: SnapshotTaken) -> None:
         """Ask for the catalogues that are missing; with none missing, pass the snapshot on."""
@@ -322,11 +347,6 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 delays=delays,
             )
         )
-
-
-def _until(_key: CatalogueKey, stock: PoolStocks, now: float) -> float:
-    """Return until when a catalogue is good."""
-    return now + (_RESERVED_SECONDS if stock.reserved else _CATALOGUE_SECONDS)
 
 
 def _checked(read: _CatalogueRead) -> NodeClassChecked:

@@ -237,6 +237,25 @@ def test_a_class_whose_catalogue_cannot_be_read_is_tried_again_after_ten_seconds
     assert stage.read() == 2
 
 
+def test_the_last_catalogue_serves_while_ec2_does_not_answer_and_is_asked_for_every_ten_seconds() -> None:
+    stage = Selecting()
+    stage.take()
+    first = stage.only().offers
+    stage.cloud.troubles.fail("instance_types", UnavailableError("no answer"), times=3)
+
+    stage.run(300)
+    for asked in (2, 2, 2, 3, 3, 3, 4):
+        stage.take(seconds=5)
+        assert (stage.only().offers, stage.read()) == (first, asked)
+    stage.run(10)
+    stage.take()
+    assert stage.read() == 5
+    stage.run(290)
+    stage.take()
+
+    assert stage.read() == 5
+
+
 def test_a_class_that_cannot_be_launched_from_is_left_alone_for_five_seconds() -> None:
     stage = Selecting()
     stage.take()
