@@ -240,6 +240,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
     def _select(self, taken: SnapshotTaken) -> None:
         """Ask for the catalogues that are missing; with none missing, pass the snapshot on."""
         offers: list[PoolOffer] = []
+        ordinary: list[PoolOffer] = []
         not_ready: list[Refusal] = []
         needed: dict[CatalogueKey, None] = {}
         missing = False
@@ -259,7 +260,9 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 not_ready.append(Refusal(pool.name, Reason.POOL_NOT_READY, self._problems[key]))
             elif key in self._catalogues:
                 ran_out = self._ran_out.of(pool.node_class) | paused
-                offers += self._offers(pool, node_class, key, taken, ran_out)
+                now_sold = self._offers(pool, node_class, key, taken, ran_out)
+                offers += now_sold
+                ordinary += self._ordinary(pool, key, taken, now_sold)
             else:
                 missing = True
                 self._ask(key, node_class, pool.kubelet or node_class.kubelet)
@@ -269,7 +272,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             delays = (
                 self._delays.during(needed, taken.snapshot.taken_at, self._timers.now()) if decides else ()
             )
-            self._pass_on(taken, tuple(offers), tuple(not_ready), delays)
+            self._pass_on(taken, tuple(offers), tuple(ordinary), tuple(not_ready), delays)
 
     def _offers(
         self,
@@ -297,6 +300,16 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         if nothing is not None and taken.consolidation is None:
             self._reporter.tell(nothing)
         return offers
+
+    def _ordinary(
+        self, pool: NodePool, key: CatalogueKey, taken: SnapshotTaken, offers: tuple[PoolOffer, ...]
+    ) -> tuple[PoolOffer, ...]:
+        """Return a pool's `offers` as they would be had nothing run out, and were all claims launched."""
+        left = offers[-1].limits_left
+        # Where there is no pool of less weight, claims that hold more than they need push nobody there.
+        if pool.weight > min(one.weight for one in taken.snapshot.pools):
+            left = taken.snapshot.limits_at_most.get(pool.name, left)
+        return self._catalogues[key].of(pool).ordinary(offers, self._ran_out.closed, left)
 
     def _tell_excluded(self, pool: NodePool, key: CatalogueKey, taken: SnapshotTaken) -> None:
         """Log once, for each state, the types that kubelet, system and daemons would fill by themselves."""
@@ -331,9 +344,14 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self,
         taken: SnapshotTaken,
         offers: tuple[PoolOffer, ...],
+        ordinary: tuple[PoolOffer, ...],
         not_ready: tuple[Refusal, ...],
         delays: tuple[Delay, ...],
     ) -> None:
+        differ = any(
+            now.instance_types is not then.instance_types or now.limits_left != then.limits_left
+            for now, then in zip(offers, ordinary, strict=True)
+        )
         del self._waiting[taken.consolidation is not None]
         self.within(taken.decision.context)
         self._packer.tell(
@@ -345,6 +363,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 selected_at=self._timers.now(),
                 consolidation=taken.consolidation,
                 delays=delays,
+                ordinary_offers=ordinary if differ else (),
             )
         )
 

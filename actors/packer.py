@@ -84,7 +84,9 @@ class Packer(DomainActor[PackerInbox]):
                 assert_never(message)
 
     def _solve(self, request: PackRequested) -> None:
-        problem = request.snapshot.problem(request.offers, self._settings)
+        problem = request.snapshot.problem(
+            request.offers, self._settings, ordinary_offers=request.ordinary_offers
+        )
         if request.consolidation is not None:
             self._consolidate(request, request.consolidation, problem)
             return

@@ -22,10 +22,10 @@ class InlineSolver:
 
     def solve(self, problem: Problem) -> PackingPlan:
         """Return the plan for `problem`."""
-        from treenail.domain.packing.pack import pack  # noqa: PLC0415
+        from treenail.domain.packing.pods_to_come import pack_but_last_resorts  # noqa: PLC0415
 
         with uncollected():
-            return pack(problem)
+            return pack_but_last_resorts(problem)
 
     def consolidate(self, problem: ConsolidationProblem) -> ConsolidationPlan:
         """Return which nodes of a cluster may go, and where their pods go."""

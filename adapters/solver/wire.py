@@ -87,7 +87,7 @@ class ProblemWriter:
         """Number the instance types of `problem`; return the new ones, and numbers past their use."""
         before, self._numbers = self._numbers, {}
         fresh: list[tuple[int, InstanceType]] = []
-        for one in chain.from_iterable(offer.instance_types for offer in problem.offers):
+        for one in chain.from_iterable(offer.instance_types for offer in _all_offers(problem)):
             if id(one) in self._numbers:
                 continue
             known = before.pop(id(one), None)
@@ -99,6 +99,10 @@ class ProblemWriter:
 
     def _name(self, one: InstanceType) -> tuple[Callable[..., Any], tuple[int]]:
         return named_type, (self._numbers[id(one)][0],)
+
+
+def _all_offers(problem: Problem) -> tuple[PoolOffer, ...]:
+    return (*problem.offers, *problem.ordinary_offers)
 
 
 class ProblemReader:
@@ -126,9 +130,15 @@ class ProblemReader:
             del self._types[number]
         if outline.problem is None:
             return None
-        offers = self._as_before(outline.problem.offers)
+        offers = self._as_before(_all_offers(outline.problem))
+        now = len(outline.problem.offers)
         problem = replace(
-            outline.problem, pods=pods, existing_nodes=existing_nodes, volumes=volumes, offers=offers
+            outline.problem,
+            pods=pods,
+            existing_nodes=existing_nodes,
+            volumes=volumes,
+            offers=offers[:now],
+            ordinary_offers=offers[now:],
         )
         if outline.around is None:
             return problem

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from treenail.domain.cluster.cluster_facts import DaemonSet, Kind
@@ -19,7 +19,7 @@ from treenail.domain.model.cordons import marked
 from treenail.domain.model.node_pools import NodePool, heaviest_first
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.pods import Pod
-from treenail.domain.model.pool_limits import limits_left
+from treenail.domain.model.pool_limits import held_in_excess, limits_left
 from treenail.domain.model.reserved_claims import in_reservations
 from treenail.domain.model.resources import Resources, total
 from treenail.domain.packing.problem import ExistingNode, VolumeNeeds
@@ -203,6 +203,16 @@ class Capacity:
             self._limits[pool.name] = limits_left(pool, claims)
         return self._limits[pool.name]
 
+    def _limits_at_most(self, left: Mapping[str, Resources]) -> Mapping[str, Resources]:
+        """Return what may be `left` when all claims are launched, of pools that have some that are not."""
+        found: dict[str, Resources] = {}
+        for claim in self._objects.claims.values():
+            before = left.get(claim.pool)
+            if before is not None and not claim.launched and claim.name not in self._marks.launch_failed:
+                given_back = {name: -amount for name, amount in held_in_excess(claim).items()}
+                found[claim.pool] = found.get(claim.pool, before).minus(given_back)
+        return found
+
     def snapshot(
         self,
         revision: int,
@@ -234,6 +244,7 @@ class Capacity:
             node_classes=dict(self._objects.node_classes),
             daemons=self.sized_daemons(),
             limits_left=limits,
+            limits_at_most=self._limits_at_most(limits),
             in_reservations=in_reservations(
                 c for c in self._objects.claims.values() if c.name not in self._marks.launch_failed
             ),

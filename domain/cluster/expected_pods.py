@@ -11,6 +11,7 @@ from treenail.domain.cluster.inventory import Inventory
 from treenail.domain.cluster.promises import PromiseBook
 from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.backoff import Backoff
+from treenail.domain.model.capacity_buffers import keeps_room_for_buffer
 from treenail.domain.model.pods import Phase, Pod
 
 # So many are planned in one decision at most. The next ones are when EC2 has granted what they are to get.
@@ -306,6 +307,11 @@ def made_up_uid(owner: str, number: int) -> str:
 def is_expected(pod: Pod) -> bool:
     """Return whether a pod stands for one that is still to be made, or for a place that a buffer keeps."""
     return pod.uid.startswith(_EXPECTED)
+
+
+def is_to_come(pod: Pod) -> bool:
+    """Return whether a pod stands for one that is still to be made."""
+    return is_expected(pod) and not keeps_room_for_buffer(pod)
 
 
 def _given_up(wish: _Wish, now: datetime) -> bool:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.cluster_facts import DaemonSet
+from treenail.domain.cluster.expected_pods import is_to_come
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.gpu_models import GpuModel
 from treenail.domain.model.node_classes import NodeClass
@@ -31,10 +32,12 @@ class Snapshot:
 
     `pods` are the pods to be placed: provisionable ones, and those on nodes that leave, less all that have a
     promise. `existing_nodes` are all nodes, and all claims with pods promised to them; nodes that take no
-    pods are not open. `limits_left` has an entry for each pool with limits. `volumes` has the needs of the
-    volumes of `pods`, by uid; `namespaces` the labels of namespaces, by name. `in_reservations` has, by the
-    id of a capacity reservation, when each claim in it was launched, None where it is still to be.
-    `device_models` has, by kind of devices that pods ask for, the models of GPUs of that kind.
+    pods are not open. `limits_left` has an entry for each pool with limits. Claims that are not launched
+    count in it as the largest type that they may become; `limits_at_most` is what may be left once they are,
+    of pools that have some. `volumes` has the needs of the volumes of `pods`, by uid; `namespaces` the labels
+    of namespaces, by name. `in_reservations` has, by the id of a capacity reservation, when each claim in it
+    was launched, None where it is still to be. `device_models` has, by kind of devices that pods ask for, the
+    models of GPUs of that kind.
     """
 
     revision: int
@@ -49,10 +52,21 @@ class Snapshot:
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     in_reservations: Mapping[str, tuple[datetime | None, ...]] = field(default_factory=dict)
     device_models: Mapping[str, frozenset[GpuModel]] = field(default_factory=dict)
+    limits_at_most: Mapping[str, Resources] = field(default_factory=dict)
 
-    def problem(self, offers: tuple[PoolOffer, ...], settings: PackingSettings) -> Problem:
-        """Return the packing problem that the snapshot is, with what pools offer."""
+    def problem(
+        self,
+        offers: tuple[PoolOffer, ...],
+        settings: PackingSettings,
+        *,
+        ordinary_offers: tuple[PoolOffer, ...] = (),
+    ) -> Problem:
+        """Return the packing problem that the snapshot is, with what pools offer.
+
+        And with what they ordinarily offer, where some of it has run out.
+        """
         pods = asking_for_devices(self.pods, self.volumes)
+        to_come = frozenset(pod.uid for pod in pods if is_to_come(pod)) if ordinary_offers else frozenset()
         return Problem(
             pods=with_default_spread(pods, settings.default_spread),
             existing_nodes=self.existing_nodes,
@@ -61,6 +75,8 @@ class Snapshot:
             volumes=self.volumes,
             namespaces=self.namespaces,
             settings=settings,
+            to_come=to_come,
+            ordinary_offers=having_devices(ordinary_offers, self.device_models) if to_come else (),
         )
 
 
@@ -102,7 +118,11 @@ class SnapshotTaken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackRequested:
-    """The pools that may buy, heaviest first, and why the others may not; what delayed finding that out."""
+    """The pools that may buy, heaviest first, and why the others may not; what delayed finding that out.
+
+    `ordinary_offers` are the offers as they would be had no capacity run out, and were all claims launched;
+    none where they are the same.
+    """
 
     decision: Decision
     snapshot: Snapshot
@@ -111,6 +131,7 @@ class PackRequested:
     selected_at: datetime
     consolidation: Consolidation | None = None
     delays: tuple[Delay, ...] = ()
+    ordinary_offers: tuple[PoolOffer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

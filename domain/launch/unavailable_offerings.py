@@ -41,4 +41,9 @@ class UnavailableOfferings:
     def of(self, node_class: NodeClassRef) -> frozenset[OfferingKey]:
         """Return what cannot be bought by a node class for now."""
         full: set[OfferingKey] = {(ANY, ANY, zone) for ref, zone in self._full if ref == node_class}
-        return frozenset(self._offerings) | full | closed(self._shifted)
+        return frozenset(self._offerings) | full | self.closed
+
+    @property
+    def closed(self) -> frozenset[OfferingKey]:
+        """What is kept from use for other reasons than that it ran out: closed zones."""
+        return closed(self._shifted)

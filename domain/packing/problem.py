@@ -162,7 +162,9 @@ class Problem:
     `existing_nodes` come in the order Karpenter fills them: initialized first, then by name. `offers` come
     heaviest first. `daemons` are the specs of the DaemonSets; which run on a new node is for the
     packer to tell. `volumes` are the needs of those pods that have volumes or resource claims, by uid;
-    `namespaces` the labels of namespaces, by name.
+    `namespaces` the labels of namespaces, by name. `to_come` are the uids of pods that are still to be made,
+    and `ordinary_offers` the offers as they would be had no capacity run out, and were all claims launched:
+    both are only filled in where that makes a difference.
     """
 
     pods: tuple[Pod, ...]
@@ -172,3 +174,5 @@ class Problem:
     volumes: Mapping[str, VolumeNeeds] = field(default_factory=dict)
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     settings: PackingSettings = field(default_factory=PackingSettings)
+    to_come: frozenset[str] = frozenset()
+    ordinary_offers: tuple[PoolOffer, ...] = ()

@@ -19,8 +19,9 @@ from treenail.domain.model.resources import Resources
 from treenail.domain.packing.identity import Same
 from treenail.domain.packing.problem import PoolOffer
 
-# What is left for pods that wait, and for consolidation, for which more has run out.
-_KEPT: Final = 2
+# What is left for pods that wait, what there is where nothing ran out, and what consolidation may use, for
+# which more has run out.
+_KEPT: Final = 3
 # Overlays change rarely, and pools that they tell apart are few.
 _MOST_VIEWS: Final = 64
 # As many catalogues as are in use at a time.
@@ -68,6 +69,19 @@ class Stock:
         reserved = self._reserved_offers(pool, limits_left, ran_out, taken)
         others = PoolOffer(pool=pool, instance_types=self._without(ran_out), limits_left=limits_left)
         return tuple(replace(offer, volume_cost=volume_cost) for offer in (*reserved, others))
+
+    def ordinary(
+        self,
+        offers: tuple[PoolOffer, ...],
+        closed: frozenset[OfferingKey],
+        limits_left: Resources | None,
+    ) -> tuple[PoolOffer, ...]:
+        """Return what `offers` would be, had nothing run out but what is `closed` and what is reserved.
+
+        And were so much left of the limits.
+        """
+        others = replace(offers[-1], instance_types=self._without(closed))
+        return tuple(replace(offer, limits_left=limits_left) for offer in (*offers[:-1], others))
 
     def _without(self, ran_out: frozenset[OfferingKey]) -> tuple[InstanceType, ...]:
         left = self._left.pop(ran_out, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tests.actors.stage import Stage
@@ -12,6 +13,7 @@ from treenail.actors.node_pool_selector import NodePoolSelector
 from treenail.domain.cluster.planning import Consolidation, PackRequested, Snapshot, SnapshotTaken
 from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.resources import Resources
 
 LARGE = instance_type("m5.large", 2, price=0.1)
 CLASS = "EC2NodeClass/default"
@@ -41,6 +43,7 @@ class Selecting(Stage):
         of_class: NodeClass | None = None,
         seconds: float = 1,
         consolidation: Consolidation | None = None,
+        limits_at_most: Mapping[str, Resources] | None = None,
     ) -> None:
         """Take a snapshot with these pools, of one node class (none, where its name is empty)."""
         classes = {CLASS: of_class or node_class()}
@@ -55,6 +58,7 @@ class Selecting(Stage):
             node_classes=classes,
             daemons=(),
             limits_left={"limited": resources(cpu=3)},
+            limits_at_most=limits_at_most or {},
         )
         self.selector.tell(SnapshotTaken(decision=decision(), snapshot=snapshot, consolidation=consolidation))
         self.run(seconds)

@@ -17,6 +17,7 @@ from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import DEFAULT_KUBELET, BlockDevice, Kubelet, NodeClass
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.requirements import Operator, Requirement, Requirements
+from treenail.domain.model.zonal_shifts import ZonesShifted
 from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.packing.refusal_reasons import Reason, Refusal
 from treenail.domain.scheduling.nothing_to_buy import NothingToBuy
@@ -109,6 +110,52 @@ def test_what_ran_out_is_not_offered_for_three_minutes() -> None:
     stage.take()
 
     assert len(available(stage.only().offers[0])) == 4
+
+
+def test_what_would_be_offered_ordinarily_is_passed_on_where_something_ran_out() -> None:
+    stage = Selecting()
+    stage.take()
+    assert stage.only().ordinary_offers == ()
+
+    stage.selector.tell(CapacityRanOut(offerings=((labels.SPOT, "m5.large", "a"),)))
+    stage.take()
+    request = stage.only()
+    assert len(available(request.offers[0])) == 3
+    assert request.ordinary_offers == (replace(request.offers[0], instance_types=(LARGE,)),)
+    stage.run(180)
+    stage.take()
+
+    assert stage.only().ordinary_offers == ()
+
+
+def test_a_zone_that_is_shifted_away_from_is_not_offered_ordinarily_either() -> None:
+    stage = Selecting()
+    placed = tuple(replace(one, zone_id=one.zone) for one in LARGE.offerings)
+    stage.cloud.types = (replace(LARGE, offerings=placed),)
+
+    stage.selector.tell(ZonesShifted(zone_ids=frozenset({"b"})))
+    stage.take()
+    assert stage.only().ordinary_offers == ()
+    stage.selector.tell(CapacityRanOut(offerings=((labels.SPOT, "m5.large", "a"),)))
+    stage.take()
+
+    request = stage.only()
+    assert available(request.offers[0]) == [("on-demand", "a")]
+    assert available(request.ordinary_offers[0]) == [("on-demand", "a"), ("spot", "a")]
+
+
+def test_claims_on_their_way_hold_less_of_a_limit_ordinarily_where_there_is_a_lighter_pool() -> None:
+    stage = Selecting()
+
+    heavy, held = replace(node_pool("limited"), weight=1), {"limited": resources(cpu=7)}
+
+    stage.take(heavy, node_pool(), limits_at_most=held)
+    request = stage.only()
+    assert [o.limits_left for o in request.offers] == [resources(cpu=3), None]
+    assert [o.limits_left for o in request.ordinary_offers] == [resources(cpu=7), None]
+    stage.take(heavy, limits_at_most=held)
+
+    assert stage.only().ordinary_offers == ()
 
 
 def test_a_zone_whose_subnets_are_full_is_closed_for_all_types_of_that_class() -> None:

@@ -181,6 +181,49 @@ def test_a_pool_for_pods_only_gets_as_many_nodes_as_if_nothing_were_known_of_pod
     assert bought[0] <= bought[1] + 1  # for the first pod, before it is known
 
 
+def of_two_pools(*, runs_out: bool) -> Rehearsal:
+    """Return a rehearsal of 300 pods, 100 of them wanted no more after 5 s: of spot, or else on-demand."""
+    rehearsal = at_a_pace(replicas=0)
+    spot = changed(node_pool("spot", weight=10), "spec.limits", {"cpu": "10000"})
+    rehearsal.apply(text(spot, node_pool(capacity_types=("on-demand",))))
+    if runs_out:
+        rehearsal.ec2.outside.run_out("*", "*", "spot")
+        # That spot has run out is known from now on.
+        rehearsal.scale("web", 1)
+        rehearsal.run_until(lambda: rehearsal.running() == 1)
+    rehearsal.scale("web", 300)
+    rehearsal.run(5)
+    rehearsal.scale("web", 100)
+    return rehearsal
+
+
+def test_while_spot_has_run_out_on_demand_nodes_are_bought_for_pods_that_are_there_alone() -> None:
+    with of_two_pools(runs_out=True) as rehearsal:
+        rehearsal.run_until(lambda: rehearsal.running() == 100)
+        bought = [node for node in rehearsal.history() if node.capacity_type == "on-demand"]
+
+        assert len(rehearsal.history()) == len(bought)
+        assert not any(claim.annotations.get("treenail.sh/pods-to-come") for claim in rehearsal.claims())
+
+
+def test_when_spot_is_back_it_is_bought_for_pods_to_come() -> None:
+    with of_two_pools(runs_out=True) as rehearsal:
+        rehearsal.run_until(lambda: rehearsal.running() == 100)
+        rehearsal.ec2.outside.restock()
+        rehearsal.run("10m")
+        before = len(rehearsal.history())
+
+        rehearsal.scale("web", 1000)
+        # The first batch after an outage waits for its pods, ten seconds at most.
+        rehearsal.run(13)
+        there = len(rehearsal.pods())
+        new = rehearsal.history()[before:]
+
+        assert there < 450
+        assert {node.capacity_type for node in new} == {"spot"}
+        assert sum(promise.expected for promise in rehearsal.system.model.promises.all()) > 300
+
+
 @pytest.mark.parametrize("kind", ["Deployment", "Job"])
 def test_a_quota_that_is_used_up_ends_what_is_expected_and_nothing_more_is_bought(kind: str) -> None:
     with at_a_pace(replicas=0) as rehearsal:

@@ -99,6 +99,7 @@ class _Adviser:
         self._pack = pack
         self._anew = anew
         self._effort = effort
+        self._to_come = problem.to_come
         self._remainder = Remainder(problem, plan)
         self._tries = Tries(effort.in_all)
         self._classes_left = effort.classes
@@ -109,6 +110,9 @@ class _Adviser:
         self._bystanders: Bystanders | None = None
 
     def advised(self, group: RefusedClass) -> RefusedClass:
+        # Nobody asks why a pod is refused that is not there.
+        if self._to_come.issuperset(group.pods):
+            return replace(group, nearest=furthest(group.refusals))
         self._classes_left -= 1
         # Counted, not timed. Later classes still hear what came nearest, which is known already.
         if self._classes_left < 0:

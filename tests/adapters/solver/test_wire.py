@@ -205,6 +205,19 @@ def test_a_catalogue_that_stays_is_the_same_tuple_on_arrival() -> None:
     assert after[0].instance_types is before[0].instance_types
 
 
+def test_what_was_on_offer_before_it_ran_out_arrives_with_the_pods_that_are_to_come() -> None:
+    line, types = Line(), catalogue()
+    left = tuple(replace(one, offerings=one.offerings[:1]) for one in types)
+    one = problem(pods("web", 3), offers=(offer(types=left),))
+    one = replace(one, to_come=frozenset({"web-2"}), ordinary_offers=(offer(types=types),))
+
+    assert line.carry(one) == one
+    again = line.carry(one)
+
+    assert again == one
+    assert again.ordinary_offers[0].instance_types is line.carry(one).ordinary_offers[0].instance_types
+
+
 def test_instance_types_that_change_are_sent_anew_and_old_ones_are_dropped() -> None:
     line = Line()
     for _ in range(3):

@@ -230,6 +230,20 @@ def test_promises_of_a_claim_that_failed_end() -> None:
     assert known.waiting("p1")
 
 
+def test_what_limits_leave_at_most_counts_claims_on_their_way_as_what_their_pods_need() -> None:
+    limited = node_pool(version=2, limits=resources(cpu=80))
+    known = model(limited, pending_pod("p1"))
+    planned = planned_claim("p1", cpu=48)
+
+    commit(known, decided(known.snapshot(START), planned), now=START, promise_lasts=LASTS)
+    snapshot = known.snapshot(START)
+
+    assert snapshot.limits_left == {"default": resources(cpu=32)}
+    assert snapshot.limits_at_most == {"default": resources(cpu=79)}
+    known.mark_launch_failed("default-d1-0")
+    assert known.snapshot(START).limits_at_most == {}
+
+
 def test_a_written_claim_that_failed_counts_for_nothing_and_takes_no_pods() -> None:
     limited = node_pool(version=2, limits=resources(cpu=8))
     known = model(limited, claim("c1", room=ROOM), pending_pod("p1"))
