@@ -11,7 +11,7 @@ from treenail.actors.runtime.publishing import ToldLately, publish
 from treenail.actors.runtime.work_queue import Look
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import NodeInterrupted
-from treenail.domain.disruption.node_repair import Diagnosis, RepairPolicy, UnhealthyNode
+from treenail.domain.disruption.node_repair import Diagnosis, RepairPolicy, UnhealthyNodes
 from treenail.domain.interruption.notice_trace import NoticeRoots, repair_spans
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.event_subjects import of_node
@@ -45,7 +45,7 @@ class NodeRepairer(DomainActor[NodeRepairerInbox]):
         super().__init__(runtime)
         self._cluster = cluster
         self._writer = writer
-        self._unhealthy_node = UnhealthyNode(policies)
+        self._unhealthy_nodes = UnhealthyNodes(policies)
         # When those are looked at again that were found to be unhealthy for too long.
         self._not_before: dict[str, datetime] = {}
         self._roots = NoticeRoots()
@@ -61,7 +61,7 @@ class NodeRepairer(DomainActor[NodeRepairerInbox]):
                 assert_never(message)
 
     def _note(self, changed: NodeChanged) -> None:
-        name, diagnosis = changed.name, self._unhealthy_node.note(changed)
+        name, diagnosis = changed.name, self._unhealthy_nodes.note(changed)
         if diagnosis is None:
             self._not_before.pop(name, None)
             self._timers.cancel(name, self.me)
@@ -72,14 +72,14 @@ class NodeRepairer(DomainActor[NodeRepairerInbox]):
         self.later(name, Look(name), seconds=max(0.0, (at - self._timers.now()).total_seconds()))
 
     def _look(self, name: str) -> None:
-        found = self._unhealthy_node.diagnosis(name)
+        found = self._unhealthy_nodes.diagnosis(name)
         if found is None:
             return
         # What becomes of it shows before long; if nothing does, it is tried again.
         self._not_before[name] = self._timers.now() + _LOOK_AGAIN
         self._look_at(name, self._not_before[name])
         view, claim, diagnosis = found
-        blocked = self._unhealthy_node.too_many(claim.pool)
+        blocked = self._unhealthy_nodes.too_many(claim.pool)
         if blocked is None:
             self._give_up(claim, diagnosis)
         else:

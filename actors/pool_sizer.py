@@ -40,7 +40,7 @@ SizerInbox: TypeAlias = PoolsSeen | NodeChanged | NodeFailed | NodeClassStatusSe
 class PoolSizer(DomainActor[SizerInbox]):
     """Ask the cluster state for one step after the other, with a pause after launches that failed.
 
-    Owns which zones a pool may buy in: those of its node class, less those that had no capacity. Tells the
+    Owns the zones a pool may buy in: the zones of its node class, less those without capacity. Tells the
     cluster state `SizeWanted`.
     """
 

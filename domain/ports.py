@@ -322,10 +322,10 @@ class ZonalShifts(Protocol):
     """The source of which zones the cluster is shifted away from."""
 
     def zonal_shifts(self) -> tuple[ZonalShift, ...]:
-        """Return all shifts that are known, sorted, those that ended by themselves perhaps among them.
+        """Return all known shifts, sorted; some may have expired.
 
         Raises:
-            PortError: they are not told.
+            PortError: they cannot be read.
         """
         ...
 

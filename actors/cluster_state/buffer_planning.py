@@ -135,7 +135,7 @@ class BufferPlanning:
         return replace(beside, pods=pods, volumes=self._model.capacity.volume_needs(pods))
 
     def refused(self, decided: PlanDecided) -> Iterator[tuple[Pod, RefusedClass]]:
-        """Take in a plan; yield for each buffer in it what stands for the places that it has none for."""
+        """Take in a plan; yield, for each buffer it lacks places for, a pod that stands for them, and why."""
         self._asked.clear()
         offered, served = self._model.buffers.offered, self._model.buffers.served()
         refused = (

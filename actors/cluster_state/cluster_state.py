@@ -117,9 +117,8 @@ ClusterStateInbox: TypeAlias = (
 class ClusterState(DomainActor[ClusterStateInbox]):
     """Take in every fact and every plan, one after the other, and tell the others what follows.
 
-    Owns the model of the cluster, the promises and the open decision: no snapshot for planning is
-    given while a plan is open, unless that gives way, and a plan becomes promises before anybody carries it
-    out.
+    Owns the model of the cluster, the promises and the open decision. No snapshot for planning is given while
+    a plan is open, unless that gives way, and a plan becomes promises before any actor carries it out.
     """
 
     def __init__(
@@ -415,7 +414,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         return not self._decisions.idle or self._judge.plans
 
     def _accept_brought(self, now: datetime) -> None:
-        """Carry out plans that came with proposals, where these are accepted, while no other one is open."""
+        """Carry out plans that came with accepted proposals, as long as no other plan is open."""
 
         def held(planned: PlanDecided) -> Blocker | None:
             return self._moves.held(planned, now, busy=self._deciding)

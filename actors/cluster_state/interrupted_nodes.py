@@ -26,12 +26,12 @@ _WANTED_BACK: Final = frozenset({Cause.SPOT_INTERRUPTED, Cause.CAPACITY_RESERVAT
 
 
 class Interruptions:
-    """Marks the node of an instance that ends, has its pods placed at once and its offering avoided.
+    """Interruptions: marks the node of an instance that ends, has its pods placed and its offering avoided.
 
     The `termination` hears of it under the name of its claim; where the node is left alone, the
-    `event_publisher` tells people instead. Of unhealthy nodes no more go at a time than the brake lets;
-    `tell_held` hears of one that has to wait, why it would go and why it waits. A notice of an instance that
-    no claim is known to have is acted on when one is (`apply_found`).
+    `event_publisher` tells people instead. No more unhealthy nodes go at a time than the brake allows;
+    `tell_held` is called for one that has to wait, with the cause and the reason. A notice of an instance
+    that no known claim has is acted on when a claim has it (`apply_found`).
 
     The `listener` is told of each notice that is settled: the API shows that its node leaves, or it is not
     ours. Until then the message stays in the queue, so that the next process hears of it too.

@@ -40,11 +40,11 @@ class SizeOrders:
 
 
 class PoolSizes:
-    """Takes the steps of pools that are to have a number of nodes.
+    """The steps of pools that are to have a number of nodes, taken one at a time.
 
-    Owns which nodes of static pools drifted and are replaced one for one: budgets let them go, and count
-    them from then on. After a restart they are found to be drifted anew; a replacement that is there by then
-    is one node too many, and of those the drifted ones go first.
+    Owns which nodes of static pools drifted and are replaced one for one: budgets let them go, and count them
+    from then on. After a restart they are found to have drifted again. A replacement that exists by then is
+    one node too many, and drifted nodes go first.
     """
 
     def __init__(

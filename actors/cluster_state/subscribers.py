@@ -46,7 +46,7 @@ def _nothing(_: str) -> None:
 class Subscribers:
     """The actors that ClusterState tells what changed. `disruptor` finds the one of a pool.
 
-    It has one from when the pool is there (`open_disruptor`) until it is gone (`close_disruptor`).
+    A pool has a disruptor from when it appears (`open_disruptor`) until it is gone (`close_disruptor`).
 
     There is an `early_binder` only where pods are to be bound early, a `node_repairer` where nodes are
     repaired, a `trial` where provisioning is off and comes back, a `consolidator` where consolidation is on,

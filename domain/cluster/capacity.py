@@ -222,12 +222,11 @@ class Capacity:
         *,
         beside_buffers: bool = False,
     ) -> Snapshot:
-        """Return all that planning may look at, as it were without the views `leaving`.
+        """Return all that planning may look at, at `revision`, as if the views `leaving` were gone.
 
-        These take no pods then, and those on them that must move are to be placed. Of the views `movable`
-        they are to be placed, too, with the places that buffers keep there, but these stay open, and room is
-        counted as if the pods were not there. Else the places that buffers keep are free, unless it is to be
-        planned `beside_buffers`.
+        Those views take no pods, and the pods on them that must move are to be placed. The pods of the views
+        `movable` are to be placed too, but these views stay open. Room that buffers keep is free, unless the
+        plan is to be made `beside_buffers`.
         """
         pools = heaviest_first(self._objects.pools.values())
         limits = {p.name: left for p in pools if (left := self.limit_left(p)) is not None}

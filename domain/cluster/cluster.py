@@ -296,7 +296,7 @@ class ClusterModel:
         self._recorder.pools()
 
     def _storage_changed(self, affected: Affected) -> None:
-        """Measure anew what hangs on it, and let the pods hope that wait for it."""
+        """Measure anew what depends on changed storage or devices, and retry refused pods that need it."""
         if affected.anybody:
             self.capacity.forget_all_nodes()
             self._recorder.changes.retry_refused.add(Help.STORAGE)
@@ -568,10 +568,10 @@ class ClusterModel:
         *,
         beside_buffers: bool = False,
     ) -> Snapshot:
-        """Return all that planning may look at, at this revision, as it were without the views `leaving`.
+        """Return all that planning may look at, at this revision, as if the views `leaving` were gone.
 
-        These take no pods then, and those on them that must move are to be placed. Of the views `movable`
-        they are to be placed, too, while these stay open. Room that buffers keep is free, unless it is to be
-        planned `beside_buffers`.
+        Those views take no pods, and the pods on them that must move are to be placed. The pods of the views
+        `movable` are to be placed too, but these views stay open. Room that buffers keep is free, unless the
+        plan is to be made `beside_buffers`.
         """
         return self.capacity.snapshot(self.revision, now, leaving, movable, beside_buffers=beside_buffers)

@@ -17,7 +17,7 @@ from treenail.domain.model.devices import (
 
 
 class DeviceBook:
-    """All that is known of devices but for who has them. `aside` are the objects that are not understood."""
+    """All device objects but allocations. `aside` are the objects that are not understood."""
 
     def __init__(self, aside: Mapping[tuple[Kind, str], object]) -> None:
         self._aside = aside

@@ -45,7 +45,7 @@ def keeps(pod: Pod, claim: NodeClaim | None) -> bool:
 
 
 def _bought_for(pod: Pod, claim: NodeClaim) -> bool:
-    """Return whether a claim was made for a pod, or for those of other nodes, one of which it may follow."""
+    """Return whether a claim was made for a pod, or to replace nodes whose pods this one may succeed."""
     return bool(replaced_nodes(claim)) or pod.uid in promised_pods(claim) or _expected(pod, claim)
 
 

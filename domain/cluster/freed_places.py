@@ -17,14 +17,13 @@ _Kind: TypeAlias = tuple[str, PodSpec]
 
 
 def promise_freed_places(model: ClusterModel, now: datetime, views: Iterable[NodeView] | None = None) -> None:
-    """Promise pods that wait the places that alike ones left on claims that are not launched yet.
+    """Promise waiting pods the places that equal pods left, on claims that are not launched yet.
 
-    Only on these `views`, where they are said.
+    Only claims of `views` are looked at, where given. Places left over from pods to come are promised to pods
+    that are still to come.
 
-    What is left then of places for pods to come is promised to those that are still to come.
-
-    To the scheduler alike pods are one as good as another: it gives the first node that comes to any of
-    them. What such a claim is to be is not known but for its own pods: no others could be planned onto it.
+    To the scheduler equal pods are interchangeable: the first node that comes may be given any of them. The
+    shape of such a claim is known only as far as its own pods need it: no others could be planned onto it.
     """
     for view in tuple(model.objects.views() if views is None else views):
         places = _left(model, view)

@@ -31,7 +31,7 @@ def _held_by_us(node: Node) -> bool:
 
 
 def owned_by(node: Node, claim: NodeClaim) -> bool:
-    """Return whether a node says that it is of a claim: when all that it is of are gone, it is deleted."""
+    """Return whether a node names a claim as an owner. When all its owners are gone, it is deleted."""
     return any(owner.uid == claim.uid for owner in node.owners)
 
 

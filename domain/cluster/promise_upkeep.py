@@ -68,7 +68,7 @@ class PromiseUpkeep:
         self._promises.orphan(uid, expires_at=now + self._lasts)
 
     def inherit(self, pod: Pod, now: datetime) -> None:
-        """Give a new pod the promise of the pod that it succeeds, if there is one."""
+        """Give a new pod the promise of its predecessor, if there is one."""
         owner = pod.owner.uid if pod.owner is not None else ""
         to_come = self._promises.to_come(owner)
         promise = self._promises.inherit(pod)
@@ -189,7 +189,7 @@ class PromiseUpkeep:
         return not own and (one.owner, one.spec, one.labels) == (other.owner, other.spec, other.labels)
 
     def came_ready(self, name: str, now: datetime) -> None:
-        """Let promises expire on a node that is ready, and tell those whose pods wait for it."""
+        """Let promises on a node expire, now that it is ready, and report pods whose move waits for it."""
         for promise in self._promises.at(name):
             if promise.expires_at is not None:
                 continue

@@ -183,7 +183,7 @@ class PromiseBook:
         return ended
 
     def expire(self, now: datetime) -> tuple[Promise, ...]:
-        """End the promises whose time is over and return them, those that were over first first."""
+        """End the promises whose time is over, and return them in the order of their expiry."""
         over: list[Promise] = []
         while (at := self.next_expiry()) is not None and at <= now:
             _, pod = heapq.heappop(self._expiries)

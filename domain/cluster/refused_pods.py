@@ -28,9 +28,9 @@ _ENOUGH: Final = 0.5
 
 
 class Help(Enum):
-    """A kind of change that could have a decision find a place for pods.
+    """A kind of change after which a decision could find places for refused pods.
 
-    Room on a node is none: the scheduler binds pods that it has room for, and nobody need decide on that.
+    Free room on a node is no such change: the scheduler binds pods that it has room for, without a decision.
     """
 
     POOLS = auto()
@@ -102,12 +102,12 @@ class _Refused:
 
 @dataclass(slots=True)
 class RefusedPods:
-    """The pods that a decision refused. Each is held back from decisions until it is to be tried again.
+    """The pods that a decision refused. Each is held back from decisions until it is to be retried.
 
-    That is after 30 s, 1 min, 2... 30 min, or when something changed that could help: at once the first
-    time, then no sooner than 5 s, 10... 60 s after it was refused, until no such change came for five
-    minutes. Who has waited for half of that is tried together with others, and so are all that ask where
-    other pods are. Mutable. All times are monotonic seconds.
+    That is after 30 s, 1 min, 2... 30 min, or when something changed that could help: at once the first time,
+    then no sooner than 5 s, 10... 60 s after it was refused, until no such change came for five minutes. A
+    pod that has waited for half of that is retried together with others, and so are all pods with terms about
+    other pods. Mutable. All times are monotonic seconds.
     """
 
     _by_uid: dict[str, _Refused] = field(default_factory=dict)

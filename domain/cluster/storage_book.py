@@ -122,7 +122,7 @@ class StorageBook:
         return {uid: names for uid, names in volumes.items() if names}
 
     def use(self, pod: Pod) -> None:
-        """Note that a pod uses its claims, or that one that is over does not any more."""
+        """Note that a pod uses its claims, or that a terminal one does not any more."""
         if pod.terminal:
             self.leave(pod)
             return

@@ -39,11 +39,11 @@ def judge(
     plan: PackingPlan,
     now: datetime,
 ) -> Verdict:
-    """Return which departures can be accepted at the present revision, all of them together.
+    """Return which candidates can be accepted together at the present revision.
 
-    For each, its nodes must be such as they were proposed, the budgets that it names must allow it, and
-    every pod that must move must have a place: a promise already, or one that `plan` has and that can be
-    promised now. A place that two plans have is had by the first. Changes nothing.
+    For each, its nodes must be as they were when proposed, the budgets that it names must allow it, and every
+    pod that must move must have a place: a promise already, or a place in `plan` that can be promised now. Of
+    two candidates with one place, the first gets it. Changes nothing.
     """
     against = _against(model, disruption_candidates, now)
     standing = tuple(one for one in disruption_candidates if one not in against)
@@ -92,9 +92,9 @@ def budgets_at_present(model: ClusterModel) -> BudgetBook:
 def _with_places(
     model: ClusterModel, standing: tuple[DisruptionCandidate, ...], plan: PackingPlan, now: datetime
 ) -> tuple[tuple[DisruptionCandidate, ...], tuple[tuple[DisruptionCandidate, tuple[Pod, ...]], ...]]:
-    """Part those whose pods all have places from the others, whose pods then need none.
+    """Separate candidates whose pods all have places from those whose pods do not.
 
-    Who stays may be where another would have sent its pods, and so on: until nothing changes.
+    A candidate that stays may be the target of another one's pods, so this is repeated until nothing changes.
     """
     moving = {one: _moving(model, one, now) for one in standing}
     going, lacking = standing, dict[DisruptionCandidate, tuple[Pod, ...]]()

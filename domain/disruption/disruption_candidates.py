@@ -12,9 +12,9 @@ from treenail.domain.disruption.disruption import DisruptionAllowed, DisruptionP
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DisruptionCandidate:
-    """Nodes of a proposal, by name, that go together or not at all. Each is itself alone.
+    """Nodes of a proposal, by name, that go together or not at all.
 
-    `tried` is how often it was decided beside others that there are no places for their pods.
+    `tried` is how often there were no places for their pods in a decision on several candidates.
     """
 
     allowed: DisruptionAllowed
@@ -77,7 +77,7 @@ class DisruptionCandidates:
         return tuple(name for one in self._planned for name in one.names)
 
     def end(self, decision: str) -> tuple[DisruptionCandidate, ...]:
-        """Return those that a decision was made on, and forget them."""
+        """Return the candidates of a decision, and forget them."""
         if decision != self._decision:
             return ()
         planned, self._planned, self._decision = tuple(self._planned), [], ""

@@ -68,8 +68,8 @@ def diagnose(node: Node, policies: Sequence[RepairPolicy]) -> Diagnosis | None:
     return min(found, key=lambda one: (one.due, one.condition.type), default=None)
 
 
-class UnhealthyNode:
-    """The nodes there are, by pool, and what is wrong with those that are unhealthy. Mutable."""
+class UnhealthyNodes:
+    """The nodes of each pool, and the diagnoses of those that are unhealthy. Mutable."""
 
     def __init__(self, policies: Sequence[RepairPolicy]) -> None:
         self._policies = tuple(policies)

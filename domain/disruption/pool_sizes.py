@@ -71,10 +71,10 @@ def size_of(pool: NodePool, *, static_capacity: bool) -> int | None:
 
 
 def size_step(model: ClusterModel, wanted: SizeWanted, replacing: Collection[str], now: datetime) -> SizeStep:
-    """Return what is to be done for a pool now. Nodes of `replacing` drifted, and are to be replaced.
+    """Return the next step for a pool's size. Nodes of `replacing` drifted, and are to be replaced.
 
-    These stay until there are as many others in use as the pool is to have, less those that stay. Where the
-    pool has too many nodes, as its replicas were lowered, none is replaced.
+    A drifted node stays until enough others are in use: as many as the pool is to have, less those that stay.
+    Where the pool has too many nodes, as its replicas were lowered, none is replaced.
     """
     pool = model.objects.pools.get(wanted.pool)
     size = size_of(pool, static_capacity=model.objects.static_capacity) if pool is not None else None

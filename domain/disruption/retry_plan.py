@@ -17,9 +17,9 @@ _MOST_TRIES: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPlan:
-    """Departures whose pods lack places: those to plan for `again` at once, and those refused, with why.
+    """Candidates whose pods lack places: those to plan for `again` at once, and those refused, with why.
 
-    Of the `blocked` it is known that there are no places; the `later` ones may be lucky soon.
+    For `blocked` ones there are no places; for `later` ones there may be some soon.
     """
 
     again: tuple[DisruptionCandidate, ...]

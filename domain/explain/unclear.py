@@ -27,7 +27,7 @@ def unclear_of_pod(model: ClusterModel, pod: Pod) -> Iterator[Statement]:
 
 
 def unclear_of_node(model: ClusterModel, view: NodeView) -> Iterator[Statement]:
-    """Yield what is not understood of a node and its claim, of who is on it, and of what it is made by."""
+    """Yield what is not understood of a node, its claim, its pods, and the objects it is made from."""
     if view.unread:
         yield Statement("object", f"It is not understood: {view.unread}.")
         yield Statement("object", "It is left alone until it is, or goes for a reason that is not ours.")

@@ -19,8 +19,8 @@ class Response(StrEnum):
 class InterruptionPolicy:
     """The response to each kind of warning.
 
-    With `delete_pods_at_deadline`, pods that still stand on a machine shortly before it ends are deleted,
-    whatever protects them; without it they are evicted as on any other day, and may be lost with it.
+    With `delete_pods_at_deadline`, pods that are still on a machine shortly before it ends are deleted,
+    whatever protects them. Without it they are only evicted as usual, and may be lost with the machine.
     """
 
     spot_interruption: Response = Response.ACT

@@ -47,7 +47,7 @@ class LaunchDelays:
         self._began |= dict.fromkeys(names, now)
 
     def adopt(self, name: str, written_at: datetime, now: datetime) -> None:
-        """Take in that a claim is launched that nobody worked on, unless this process began with it."""
+        """Take in that a claim is launched that this process has not worked on."""
         if name not in self._began:
             self._began[name] = min(written_at, now)
             self.add((name,), DelayCause.RESTART, "controller", since=self._began[name], until=now)

@@ -13,9 +13,10 @@ from treenail.domain.telemetry.tracing import Span
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Claims of one pool, or one of none, to be grouped into calls together.
+    """Claims of one pool, or one claim of no pool, to be grouped into calls together.
 
-    With a `token`, all of one earlier call, and with them those that may have been about to be marked for it.
+    With a `token`, they are all claims of one earlier call, and claims that may have been about to be marked
+    for it.
     """
 
     id: str

@@ -41,7 +41,7 @@ def fleet_span(
 ) -> tuple[Span, ...]:
     """Return the client span of one CreateFleet attempt, as a child of the first claim's `launch`.
 
-    One that bought nothing failed, whether it was answered or not. `delays` are those within the attempt.
+    An attempt that bought nothing failed, answered or not. `delays` are those within the attempt.
     """
     launch = launch_context(claim)
     if launch is None:

@@ -13,9 +13,9 @@ from treenail.domain.model.instants import write_precise_instant
 class Election:
     """The lease as one candidate, `identity`, has seen it. Mutable.
 
-    Another's lease is over when it was seen to stay as it is for as long as it is good for. One that is not
-    there counts as another's for as long: it may have been deleted, and whoever held it goes by a deadline of
-    its own. All seconds are those of one local clock.
+    Another candidate's lease is over when it was seen unchanged for its whole duration. A missing lease
+    counts as another candidate's for that duration: it may have been deleted, and its holder acts until a
+    deadline of its own. All seconds are those of one local clock.
     """
 
     def __init__(self, identity: str, timing: LeaseTiming) -> None:
@@ -67,7 +67,7 @@ class Election:
         self._known = lease
 
     def _miss(self, at: float, *, unused: bool) -> None:
-        """Take in that there is no lease: another may have held it, and may hold it for as long as any."""
+        """Take in that there is no lease. Another candidate may have held it, and may act for a while."""
         kept = self.mine and at < self._since + self._timing.renew_within
         newly = self._known is not None or not self.looked
         # One that was made and deleted while nobody looked is not seen.

@@ -106,10 +106,10 @@ class MarkInitialized:
 
 
 def next_step(view: NodeView, now: datetime, alone: LeftAlone | None = None) -> NextStep:
-    """Return what a claim's life needs next; None where nothing is left to do.
+    """Return the next step of a claim's life; None where there is none.
 
-    One that is left `alone` is seen into use like others, and not given back; but one that is of no pool says
-    itself all that there is to be known.
+    A claim that is left `alone` is seen into use like others, but not given back, unless it is left alone
+    because it has no pool: then all that matters is in the claim itself.
     """
     step = _next_step(view, now, alone)
     if isinstance(step, GiveBack) and alone not in (None, LeftAlone.NO_POOL):

@@ -18,7 +18,7 @@ from treenail.domain.model.taints import DISRUPTED, GOES_LATER, Taint, is_epheme
 
 
 class Status(StrEnum):
-    """The status of a condition: it holds, does not, or nobody knows."""
+    """The status of a condition: true, false, or unknown."""
 
     TRUE = "True"
     FALSE = "False"

@@ -101,7 +101,7 @@ class _Places:
 
 @dataclass(slots=True)
 class _Effect:
-    """The effect of overlays on one thing: the one that counts, and the last that was looked at."""
+    """The effect of overlays on one thing: the `first` overlay counts; `last` is the last one looked at."""
 
     first: NodeOverlay
     last: NodeOverlay

@@ -51,7 +51,7 @@ class PodDisruptionBudget:
         return f"{self.namespace}/{self.name}"
 
     def selects(self, pod: Pod) -> bool:
-        """Return whether a pod is one of those it is about."""
+        """Return whether the budget selects a pod."""
         return (
             pod.namespace == self.namespace
             and self.selector is not None

@@ -44,7 +44,7 @@ _EXACT: Final = Context(prec=2 * _LONGEST)
 
 
 class TooLargeError(ValueError):
-    """A quantity is beyond what Kubernetes can hold, which takes it for the most it can."""
+    """A quantity is beyond what Kubernetes can hold. Kubernetes itself reads it as the most it can hold."""
 
 
 def parse_quantity(text: str | float) -> Decimal:

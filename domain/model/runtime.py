@@ -87,10 +87,10 @@ class Tasks(Protocol):
         """
 
     def mention(self, key: TaskKey, what: Hashable, call: Callable[[int], object]) -> None:
-        """Run `call` elsewhere, when nothing else is to be done: a courtesy, of whose outcome nobody hears.
+        """Run `call` elsewhere when nothing else is to be done. Its outcome is reported to nobody.
 
-        Its argument says how often `what` was mentioned under `key` since it was last called: while one
-        waits, others are counted only. Where too many wait, it is dropped.
+        Its argument says how often `what` was mentioned under `key` since it was last called: while one call
+        waits, more are only counted. Where too many wait, it is dropped.
         """
 
 

@@ -55,8 +55,8 @@ class SteadyTime:
     def hear(self, said: datetime, monotonic: float) -> float:
         """Take in that the API server says that it is `said` now. It is believed to two seconds.
 
-        What it says first counts at once: nothing was measured before. Return by how many seconds that
-        differs from the time read until then, 0 from the second time on.
+        The first such time counts at once: nothing was measured before. Return the seconds by which it
+        differs from the time in use until then, 0 for all later ones.
         """
         heard = (said - self._wall).total_seconds() - (monotonic - self._monotonic)
         first, known = self._heard is None, self._shift if self._heard is None else self._heard

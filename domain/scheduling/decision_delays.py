@@ -67,8 +67,8 @@ class DecisionDelays:
     ) -> None:
         """Take in which pods lost the node that was bought for them.
 
-        Those that are not `there`, as they are gone or still to be made, are passed over: nothing would
-        settle what is kept of them.
+        Pods that are not `there` (gone, or still to be made) are skipped: nothing would ever remove their
+        entries.
         """
         for uid in (uid for uid in uids if uid in there):
             waiting = self._pods.setdefault(uid, _Waiting())
@@ -80,9 +80,9 @@ class DecisionDelays:
             self._pods.pop(uid, None)
 
     def events(self, decision: Decision, pods: Iterable[Pod], now: datetime) -> tuple[SpanEvent, ...]:
-        """Return what delayed a decision that is committed now, and the pods that it was on.
+        """Return what delayed a decision that is committed now, and its pods.
 
-        What began before the decision is told at its beginning.
+        A delay that began before the decision is dated to its beginning.
         """
         delays = [*self._of(pods, now)]
         if decision.id in self._queued:

@@ -52,7 +52,7 @@ class DecisionQueue:
         return self._open is None and self._urgent is None and self._usual is None
 
     def add(self, decision: Decision) -> None:
-        """Have a decision made next; one of its kind that waits already is made with it."""
+        """Have a decision made next, together with a waiting one of its kind."""
         if decision.urgent:
             self._urgent = _together(self._urgent, decision)
         else:

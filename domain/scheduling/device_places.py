@@ -30,7 +30,7 @@ class DevicePlaces:
         self._led: dict[str, str] = {}
 
     def in_order(self) -> Iterable[tuple[str, str]]:
-        """Return the plan's nominations, those first that others must be with."""
+        """Return the plan's nominations; pods that other pods must be with come first."""
         return sorted(self._planned.items(), key=lambda one: not self._leads(one[0]))
 
     def _leads(self, uid: str) -> bool:

@@ -35,7 +35,7 @@ def _zone(pod: Pod, needs: VolumeNeeds) -> str:
 
 
 def _zones(alternatives: Iterable[Requirements]) -> Requirement:
-    """Return the zones that one of the alternatives allows, all where one of them names none."""
+    """Return the zones that any of the alternatives allows; all zones if one of them names none."""
     allowed = [one.get(labels.ZONE, _ANY) for one in alternatives]
     if not allowed or any(one.complement for one in allowed):
         return allowed[0] if len(allowed) == 1 else _ANY

@@ -62,7 +62,7 @@ class _Check:
         self._bought: dict[str, Resources] = {}
 
     def _still_waiting(self, uid: str) -> Pod | None:
-        """Return the pod if it still needs a place; for an expected one, one that came, or is still to."""
+        """Return the pod if it still needs a place; for an expected pod, the pod that came or is to come."""
         model, pod = self._model, self._model.objects.pods.get(uid)
         if pod is None and uid in model.buffers.offered:
             return self._place_of_buffer(uid)
@@ -114,7 +114,7 @@ class _Check:
         return like if left > 0 else None
 
     def _came_instead(self, uid: str) -> Pod | None:
-        """Return who gets the place of an expected pod: one that came since, or itself if it is to come."""
+        """Return the pod that gets an expected pod's place: one that came, or itself if it is to come."""
         model, like = self._model, self._model.expected.offered.get(uid)
         if like is None or like.owner is None or model.promises.of(uid) is not None:
             return None

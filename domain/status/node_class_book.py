@@ -56,7 +56,7 @@ class NodeClassBook:
         self._held[node_class.uid] = None
 
     def to_ask(self, *, anew: bool) -> tuple[NodeClass, ...]:
-        """Return the classes to be looked up: all `anew`, or those that say something they did not before."""
+        """Return the classes to look up: all if `anew`, else those that changed since they were looked up."""
         due = tuple(one for one in self._living() if anew or not says_the_same(one, self._asked.get(one.ref)))
         self._asked |= {one.ref: one for one in due}
         return due

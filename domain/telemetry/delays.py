@@ -194,7 +194,7 @@ class DelayLog:
             hold.until = max(hold.until, now)
 
     def hold(self, holding: Mapping[DelayCause, tuple[Iterable[str], str]], now: datetime) -> None:
-        """Take in all that holds the span at present: by cause what it is called, and what more is known."""
+        """Take in all that holds the span now: by cause, the names of what holds it, and a sentence."""
         for cause in (*self._now, *holding):
             if cause in self._holds:
                 self._holds[cause].until = now

@@ -97,9 +97,9 @@ class EndingDelays:
 def held_by(
     pods: Sequence[Pod], places: Mapping[str, bool], now: datetime, *, awaits_places: bool
 ) -> dict[DelayCause, tuple[tuple[str, ...], str]]:
-    """Return what holds a drain: by cause the pods, and what is known of it.
+    """Return what holds a drain: by cause, the pods, and a sentence on them.
 
-    With `awaits_places` pods stay until they have others, of which `places` tells whether they are ready.
+    With `awaits_places` pods stay until they have other places; `places` says whether these are ready.
     """
     waiting = [pod for pod in pods if pod.drainable(now)]
     free = [pod for pod in waiting if pod.active and not pod.protected(now) and not pod.daemon]

@@ -130,7 +130,7 @@ def _outlasts(pod: Pod, state: Leaving, now: datetime) -> bool:
 def _grace(pod: Pod, state: Leaving, now: datetime) -> int:
     """Return the seconds a pod is given that is deleted now: its own, or what is left of them.
 
-    One that stops already was given as many as somebody chose.
+    A pod that stops already was given a time that somebody chose.
     """
     assert state.end is not None  # noqa: S101 (only a known end takes a pod's time away)
     left = int((state.end - now).total_seconds())

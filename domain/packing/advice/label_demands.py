@@ -52,9 +52,9 @@ def demands(spec: PodSpec) -> tuple[LabelDemand, ...]:
 
 
 def dropped(spec: PodSpec, demand: LabelDemand, *, size: float = _DROP) -> Iterable[Step]:
-    """Yield the step that drops `demand`, where a manifest without it is a valid one.
+    """Yield the step that drops `demand`, where a manifest without it is valid.
 
-    A term of which nothing is left would select no node: it goes as a whole where it is the only one.
+    An empty term would select no node: a term is dropped as a whole if it is the only one.
     """
     kind = ChangeKind.DROP_REQUIREMENT
     condition = f"it did not ask for {_said(demand.expression)}"

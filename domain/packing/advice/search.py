@@ -54,9 +54,9 @@ class _Part(Tries):
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Attempt:
-    """Steps to be tried together, ordered by their size in all, then by when they came up.
+    """Steps to be tried together, ordered by their sum of sizes, then by when they were proposed.
 
-    `offers` are those of the pool, if it was one, that proposed the steps by its refusals: they help there.
+    `offers` are those of the pool, if any, whose refusals led to the steps: they help there.
     """
 
     size: float

@@ -16,10 +16,10 @@ POD = "Pod"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A change that may help, how large it is, and the problem as it is with it.
+    """A change that may help, its size, and the problem with the change applied.
 
-    Sizes compare changes: 1 puts a slip of the pen right, 2 to 3 changes what a pod asks for by one entry,
-    4 and more changes what a pool is for all pods.
+    Sizes compare changes: 1 corrects a typing error, 2 to 3 change what a pod asks for by one entry, 4 and
+    more change what a pool is for all pods.
     """
 
     change: ManifestChange

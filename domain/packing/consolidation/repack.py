@@ -239,7 +239,7 @@ class _Repack:
         return 0
 
     def _replace(self) -> None:
-        """Find the nodes in whose place others cost less, one or several, beside what is free elsewhere."""
+        """Find nodes that cost more than nodes bought for those of their pods without a place elsewhere."""
         for one in list(self._open.values()):
             if one.name in self._open:
                 self._replaced(one)
@@ -275,7 +275,7 @@ class _Repack:
     def _exchange(self, some: tuple[CandidateNode, ...], *, required_only: bool = False) -> bool:
         """Try nodes with those that would be bought in their place; return whether any go.
 
-        Those that would be bought again stay, where the others earn as much without them.
+        Nodes of which the like would be bought again stay, if the others earn as much without them.
         """
         trial = self._bought_for(some, required_only=required_only)
         fewer = not_bought_again(some, trial.claims)

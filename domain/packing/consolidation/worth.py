@@ -114,7 +114,7 @@ def _not_cheap_enough(removed: Sequence[CandidateNode], saves: float) -> Blocker
 def _objection_of(
     pool: str, nodes: Sequence[CandidateNode], share: float, saves: float, new_cost: float, terms: PoolTerms
 ) -> Blocker | None:
-    """Return what one pool has to say against a move, of which it has this `share`."""
+    """Return the objection of one pool, with this `share` of a move, to it; None without one."""
     disruption = _disruption(nodes)
     # Each node counts 1 by itself: what is more is the cost of evicting pods.
     if terms.policy is ConsolidationPolicy.WHEN_EMPTY and disruption > len(nodes):

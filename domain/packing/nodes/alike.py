@@ -48,7 +48,7 @@ def nodes_for(pods: int, holds: Sequence[int], prices: Sequence[float]) -> list[
 
 
 def _worth_having(pods: int, holds: Sequence[int], prices: Sequence[float]) -> list[int]:
-    """Return the types that hold any, less those that another outdoes: as many pods of these, for no more."""
+    """Return the types that hold any, less those that another type outdoes: as many pods for no more cost."""
     able = (at for at, held in enumerate(holds) if held > 0)
     kept: list[int] = []
     cheapest = inf

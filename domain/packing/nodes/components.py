@@ -117,7 +117,7 @@ def _mask(members: Sequence[int], size: int) -> Bools:
 
 
 def _room(template: NodeTemplate, reached: Iterable[NodeOption]) -> Floats:
-    """Return what pods get of each type of a template, as one of those of its options that give them most."""
+    """Return the room (T, R) of each type of a template, in that of the options with the most room."""
     options = [option for option in reached if option.template is template]
     steady = frozenset[int]().union(*(option.aside.at_baseline for option in options))
     if not steady:

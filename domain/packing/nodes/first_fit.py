@@ -53,9 +53,9 @@ class FirstFit:
     """The claims opened so far, each open to every type that holds its load, as in Karpenter.
 
     A pod goes to the open claim with the fewest pods that can take it, else to a new claim of the first pool
-    that can have one. At first a new claim uses up of the limits what the largest of its types would: that is
-    Karpenter's caution. From `be_bold` on it counts with the type it would be. So whoever Karpenter would
-    place has a place before others get one that only boldness leaves.
+    that can have one. At first a new claim counts against limits with the largest of its types: that is
+    Karpenter's caution. From `be_bold` on it counts with the type it would be. So the pods that Karpenter
+    would place have places before others get places that only boldness leaves.
     """
 
     def __init__(self, context: PlanningContext, columns: int) -> None:

@@ -57,7 +57,7 @@ class LatePlacement:
         )
 
     def _grown(self, pod_group: PodGroup, option: NodeOption) -> bool:
-        """Put a unit on a node that becomes another type by it; return whether there was such a node."""
+        """Put a unit on a node that another type is chosen for; return whether there was such a node."""
         for at, planned_node in enumerate(self.planned_nodes):
             narrowed = self._options.meet(planned_node.option, option)
             # The node may already hold pods that keep apart from these.

@@ -21,10 +21,9 @@ _ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Union:
-    """Two kinds of node, by number, made one of type `row` of `option`.
+    """Two kinds of node, by number, merged into one of type `row` of `option`.
 
-    `extra` is what that costs more in all, and `dearer` what it adds to the prices ($/h, negative if it
-    saves).
+    `extra` is the rise in cost, and `dearer` the rise in price ($/h, negative if it saves).
     """
 
     extra: float

@@ -25,7 +25,7 @@ class RemainingLimits:
         self._accounts: dict[tuple[str, str], float] = {}
 
     def copy(self) -> RemainingLimits:
-        """Return a copy: what is taken of one is not taken of the other."""
+        """Return a copy, independent of this one."""
         other = RemainingLimits()
         other._left = dict(self._left)
         other._accounts = dict(self._accounts)

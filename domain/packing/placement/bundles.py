@@ -82,9 +82,9 @@ class Bundles:
         self._spent: set[tuple[int, RelaxationLevel]] = set()
 
     def placement(self, relaxed: RelaxedClass, pods: int, alone: Mapping[int, PodGroup] | None) -> None:
-        """Place pods with those they must share a node with.
+        """Place pods with the pods they must share a node with.
 
-        `alone` are the pod groups that have no bundle, by index: one of their pods may be what these must be
+        `alone` are the pod groups that have no bundle, by index: a pod of one may be what these pods must be
         with. Without it, only existing nodes are tried.
         """
         # Existing nodes first, as everywhere: they cost nothing.
@@ -195,9 +195,10 @@ class Bundles:
         return placed
 
     def _best_way(self, relaxed: RelaxedClass, bundle: Bundle, pods: int) -> tuple[int, Bundle]:
-        """Return how many of `pods` pods may join a bundle, and what the bundle becomes by that.
+        """Return how many of `pods` pods may join a bundle, and the bundle with them.
 
-        Where they ask for a domain that the bundle leaves open, it is pinned to the one that takes most.
+        If the pods ask for a domain that the bundle leaves open, it is pinned to the domain that takes most
+        of them.
         """
         demand, asked = relaxed.level.demand, relaxed.constraints.asked
         # Its domains are known already: joining changes the demands alone.

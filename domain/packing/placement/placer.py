@@ -126,11 +126,11 @@ class Placer:
                 self._empty(placement)
 
     def undo_dependants(self) -> bool:
-        """Take back pods that relied on others that got no node after all; return whether there are any.
+        """Take back pods that relied on pods without a node after all; return whether there are any.
 
         All pods on new nodes, and those on existing nodes that rely on others, are counted anew in the order
-        of their placement, over and over until a round adds none. Who is not counted then has lost what it
-        relied on.
+        of their placement, over and over until a round adds none. Pods that are not counted then have lost
+        the pods that they relied on.
         """
         # A fixed point from below: first no pod counts, then every pod that is allowed by those that count.
         # To start from all and strike out would keep two classes that rely only on each other.

@@ -19,7 +19,7 @@ _LEADS: Final = "treenail.sh/first user of "
 
 
 def asking_for_devices(pods: tuple[Pod, ...], needs: Mapping[str, VolumeNeeds]) -> tuple[Pod, ...]:
-    """Return `pods` with the devices that they need as requests, and those together that share a claim."""
+    """Return `pods` with the devices they need as requests, and with pods of one claim kept together."""
     made: dict[tuple[Same[PodSpec], VolumeNeeds], PodSpec] = {}
     return tuple(_asking(pod, needs.get(pod.uid), made) if needs else pod for pod in pods)
 

@@ -16,11 +16,11 @@ _OF_THE_POD: Final = frozenset(
 
 
 def with_default_spread(pods: tuple[Pod, ...], defaults: tuple[TopologySpread, ...]) -> tuple[Pod, ...]:
-    """Return `pods` with the constraints that the scheduler gives each of them beside what it says itself.
+    """Return `pods` with the topology spreads that the scheduler adds to those without any.
 
-    It spreads a pod among those of its workload, which it finds by the selectors of ReplicaSets,
+    The scheduler spreads a pod among those of its workload, which it finds by the selectors of ReplicaSets,
     StatefulSets and Services; here the labels that all pods of the workload have stand in for these. A pod of
-    none of these kinds is not spread.
+    no such workload is not spread.
     """
     return pods if not defaults else tuple(_spread(pod, defaults) for pod in pods)
 

@@ -161,7 +161,7 @@ class Blockers:
         return any(term.selects(pod.namespace, pod.labels) for pod in self._problem.pods)
 
     def _namespaces_with(self, term: Term) -> list[str]:
-        """Return the namespaces, sorted, in which pods are that `term` would select if it looked there."""
+        """Return the other namespaces, sorted, with pods whose labels `term` selects."""
         if term.selector is None:
             return []
         # Pods of the batch and residents: whoever is on a node, or about to be, could be what was meant.

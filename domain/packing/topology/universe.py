@@ -68,9 +68,9 @@ class Universe:
         return any(self.lacking(index, key) for index in range(len(self._templates)))
 
     def of_pool(self, index: int, key: str, wanted: Requirements = ANYTHING) -> list[str]:
-        """Return, sorted, the values that new nodes of the template `index` may have for the label `key`.
+        """Return the values, sorted, of the label `key` that new nodes of the template `index` may have.
 
-        Of those nodes that meet what is `wanted` of their labels.
+        Only nodes that meet `wanted` are looked at.
         """
         known = self._templates.requirements(index)
         # The pool contradicts the filter of the spread: none of its nodes would be looked at.

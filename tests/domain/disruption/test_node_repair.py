@@ -10,7 +10,7 @@ from treenail.domain.disruption.node_repair import (
     EC2_POLICIES,
     KWOK_POLICIES,
     RepairPolicy,
-    UnhealthyNode,
+    UnhealthyNodes,
     diagnose,
 )
 from treenail.domain.model.nodes import READY, Condition, Node, NodeView, Status
@@ -75,7 +75,7 @@ def of_pool(name: str, *conditions: Condition, leaving: bool = False) -> NodeCha
 def test_as_long_as_a_fifth_of_the_pool_at_most_is_unhealthy_nodes_are_replaced(
     nodes: int, unhealthy: int, *, allowed: bool
 ) -> None:
-    ward = UnhealthyNode(EC2_POLICIES)
+    ward = UnhealthyNodes(EC2_POLICIES)
     for number in range(nodes):
         ward.note(of_pool(f"c{number}", *((sick(),) if number < unhealthy else ())))
 
@@ -87,7 +87,7 @@ def test_as_long_as_a_fifth_of_the_pool_at_most_is_unhealthy_nodes_are_replaced(
 
 
 def test_who_is_gone_or_recovers_counts_no_longer() -> None:
-    ward = UnhealthyNode(EC2_POLICIES)
+    ward = UnhealthyNodes(EC2_POLICIES)
     ward.note(of_pool("c1", sick()))
     ward.note(of_pool("c2", sick()))
     assert ward.too_many("default") is not None
@@ -101,7 +101,7 @@ def test_who_is_gone_or_recovers_counts_no_longer() -> None:
 
 
 def test_a_node_that_goes_already_is_not_replaced_though_it_counts() -> None:
-    ward = UnhealthyNode(EC2_POLICIES)
+    ward = UnhealthyNodes(EC2_POLICIES)
     ward.note(of_pool("c1", sick()))
 
     assert ward.note(of_pool("c2", sick(), leaving=True)) is None
