@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.runtime.base import DomainActor, Runtime
-from treenail.domain.cluster.buffer_standing import BuffersSeen, BufferStanding
+from treenail.domain.cluster.buffer_states import BuffersSeen, BufferState
 from treenail.domain.model.errors import InvalidError, NotFoundError
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.purposes import Purpose
@@ -80,7 +80,7 @@ class BufferReporter(DomainActor[BufferReporterInbox]):
 
     def _measure(self, seen: BuffersSeen) -> None:
         gone = dict(self._measured)
-        for one in seen.standings:
+        for one in seen.states:
             if one.found is not None:
                 named = one.buffer.key
                 gone.pop(named, None)
@@ -90,7 +90,7 @@ class BufferReporter(DomainActor[BufferReporterInbox]):
             del self._measured[named]
             self._set(named, None)
 
-    def _set(self, buffer: str, one: BufferStanding | None) -> None:
+    def _set(self, buffer: str, one: BufferState | None) -> None:
         places = {"ready": one.ready, "coming": one.coming, "lacking": one.lacking} if one is not None else {}
         for state in ("ready", "coming", "lacking"):
             self._telemetry.gauge(

@@ -101,7 +101,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._candidates = Candidates(self._brake)
         self._replace_at: datetime | None = None
         self._standard: Standard | None = None
-        self._stood: NodeClassStatusSeen | None = None
+        self._class_status: NodeClassStatusSeen | None = None
         self._survey: InstancesSurveyed | None = None
         self._told = ToldLately(runtime.timers.monotonic, seconds=_TOLD_SECONDS)
         # What is written to claims now, and whether something else was to be written meanwhile.
@@ -120,7 +120,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
             case PoolChanged():
                 self._change_pool(message)
             case NodeClassStatusSeen():
-                self._stood = message
+                self._class_status = message
                 self._know_meaning()
                 self._replace()
             case InstancesSurveyed():
@@ -263,14 +263,14 @@ class Disruptor(DomainActor[DisruptorInbox]):
 
     def _know_meaning(self) -> None:
         """Add the status of the node class, if it is of the class's present generation."""
-        standard, stood = self._standard, self._stood
+        standard, seen = self._standard, self._class_status
         if standard is None:
             return
         self._standard = standard = replace(standard, survey=self._survey)
         of_now = standard.node_class
-        if stood is not None and of_now is not None and says_the_same(stood.node_class, of_now):
-            self._standard = replace(standard, meaning=stood.status.meaning)
-            self._brake.meant(stood.status.meaning, self._timers.now())
+        if seen is not None and of_now is not None and says_the_same(seen.node_class, of_now):
+            self._standard = replace(standard, meaning=seen.status.meaning)
+            self._brake.meant(seen.status.meaning, self._timers.now())
         self._compare_all()
 
     def _compare_all(self) -> None:

@@ -199,12 +199,12 @@ class NodeClassController(DomainActor[NodeClassControllerInbox]):
                 self._complain("cannot look up node class", node_class, failed)
         self._look_later()
 
-    def _tell(self, stood: NodeClassStatusSeen) -> None:
-        self._reporter.tell(stood)
-        self._sizer.tell(stood)
+    def _tell(self, seen: NodeClassStatusSeen) -> None:
+        self._reporter.tell(seen)
+        self._sizer.tell(seen)
         for pool in self._pools:
-            if pool.node_class == stood.node_class.ref:
-                self._disruptor(pool.name).tell(stood)
+            if pool.node_class == seen.node_class.ref:
+                self._disruptor(pool.name).tell(seen)
 
     # --- those that go
 

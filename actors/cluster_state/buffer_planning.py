@@ -10,7 +10,7 @@ from typing import Final
 from treenail.actors.cluster_state.refused_pod_retries import RefusedPodRetries
 from treenail.domain.cluster.batch_window import PodBecamePending, PodLeft
 from treenail.domain.cluster.buffer_retreat import BufferRetreat
-from treenail.domain.cluster.buffer_standing import BuffersSeen, standings
+from treenail.domain.cluster.buffer_states import BuffersSeen, buffer_states
 from treenail.domain.cluster.buffers import Resolution
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.planning import PlanCommitted, PlanDecided, Snapshot
@@ -57,7 +57,7 @@ class BufferPlanning:
         # The decision whose nodes could not be bought last, by owner; "" where no node was to be.
         self._failed: dict[str, str] = {}
         self._retreat = BufferRetreat(model)
-        self._told = BuffersSeen(standings=())
+        self._told = BuffersSeen(states=())
 
     # --- decisions
 
@@ -165,7 +165,7 @@ class BufferPlanning:
     def tell(self) -> None:
         """Send the reporter the state of all buffers, if it changed."""
         refused = {owner: group for owner, (_, group) in self._refused.items()}
-        seen = standings(self._model, refused)
+        seen = buffer_states(self._model, refused)
         if seen != self._told:
             self._told = seen
             self._reporter.tell(seen)

@@ -33,10 +33,10 @@ from treenail.domain.packing.plan import PackingPlan
 
 
 class ProposalJudge:
-    """Holds proposals against the model of the cluster. `disruptor` finds the one of a pool.
+    """The judge of proposals, by the model of the cluster. `disruptor` finds that of a pool.
 
-    Owns the departures that budgets allow and that are not decided on. Has the `batcher` wait for what else
-    comes beside their pods; whoever is the `event_publisher` tells people what keeps a node.
+    Owns the candidates that budgets allow and that are not decided on. Has the `batcher` wait for more work
+    beside their pods; the `event_publisher` tells people what keeps a node.
     """
 
     def __init__(

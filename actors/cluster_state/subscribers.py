@@ -9,7 +9,7 @@ from typing import TypeAlias
 from treenail.actors.cluster_state.candidate_publisher import DisruptorHears
 from treenail.actors.runtime.base import NullRef
 from treenail.domain.cluster.batch_window import NodesToReplace, PodBecamePending, PodLeft, UrgentWork
-from treenail.domain.cluster.buffer_standing import BuffersSeen
+from treenail.domain.cluster.buffer_states import BuffersSeen
 from treenail.domain.cluster.changes import NodeChanged, PodBound, PodChanged, TryAgain
 from treenail.domain.cluster.cluster_facts import ObjectSetAside, PoolsSeen
 from treenail.domain.cluster.consolidating import ConsolidationPostponed, MoveWithdrawn

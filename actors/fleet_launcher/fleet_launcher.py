@@ -199,7 +199,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         self._about(*self._book.about(done.step)[:1])
         self._recorder.tried(done)
         if isinstance(done.step, CallFleet):
-            self._heed(done.step, done.outcome)
+            self._note_answer(done.step, done.outcome)
         match done.outcome:
             case Done(value=value):
                 self._succeeded(done.step, value, done.started_at)
@@ -285,7 +285,7 @@ class FleetLauncher(DomainActor[LauncherInbox]):
         self._arm(node_class)
         return True
 
-    def _heed(self, call: CallFleet, outcome: Outcome[object]) -> None:
+    def _note_answer(self, call: CallFleet, outcome: Outcome[object]) -> None:
         """Take in the outcome of a call. An answer releases all calls that the circuit breaker holds."""
         node_class = self._book.class_of(call)
         if node_class is None:

@@ -319,7 +319,7 @@ class ClusterModel:
                 self._recorder.changes.retry_refused.add(Help.STORAGE)
 
     def _devices_changed(self, claim: str) -> None:
-        """Let the pods hope that wait for a resource claim: no node has other room because of it."""
+        """Retry refused pods that wait for a resource claim. No node has other room because of it."""
         if any(self.waiting(uid) for uid in self.objects.storage.device_users(claim)):
             self._recorder.changes.retry_refused.add(Help.DEVICES)
 

@@ -86,12 +86,12 @@ class _Refused:
     tries: int = 0
     helped: int = 0
     crowded_out: int = 0
-    hoping: bool = False
+    change_helps: bool = False
     out: bool = False
 
     @property
     def due_at(self) -> float:
-        if not self.hoping:
+        if not self.change_helps:
             return self.retry_at
         pause = _RETRY_AFTER_HELP.after(self.helped) if self.helped else 0.0
         return min(self.retry_at, self.at + pause)
@@ -126,7 +126,7 @@ class RefusedPods:
         if known is not None:
             tries = known.tries + 1
             recent = now - known.at < _QUIET
-            helped = known.helped + known.hoping if recent else int(known.hoping)
+            helped = known.helped + known.change_helps if recent else int(known.change_helps)
         pools_ready = all(one.reason is not Reason.POOL_NOT_READY for one in group.refusals)
         retry = _RETRY if pools_ready else _RETRY_OF_POOLS
         pause = retry.after(tries + 1) * (1 + chance * _CHANCE)
@@ -170,7 +170,7 @@ class RefusedPods:
         if known is None:
             return False
         if _asked_of(known.pod) != _asked_of(pod):
-            known.tries, known.helped, known.crowded_out, known.hoping = 0, 0, 0, True
+            known.tries, known.helped, known.crowded_out, known.change_helps = 0, 0, 0, True
         known.pod = pod
         return True
 
@@ -178,7 +178,7 @@ class RefusedPods:
         """Retry soon the pods that one of these changes could help; other pools reset their backoff."""
         for one in self._by_uid.values():
             if not one.helps.isdisjoint(kinds):
-                one.hoping = True
+                one.change_helps = True
                 if Help.POOLS in kinds:
                     one.tries = 0
 

@@ -22,10 +22,9 @@ from treenail.domain.scheduling.revalidation import Held, what_holds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The fate of departures. Each is in one of the three, in the order they were proposed.
+    """A verdict on candidates. Each is in one of the three tuples, in the order they were proposed.
 
-    Of those `refused` it says why; `lacking` are those that nothing speaks against but that some
-    of their pods, the ones named, have no place.
+    `refused` have the reason; `lacking` ones have no objection but pods without a place, which are given.
     """
 
     accepted: tuple[DisruptionCandidate, ...]
@@ -46,15 +45,15 @@ def judge(
     two candidates with one place, the first gets it. Changes nothing.
     """
     against = _against(model, disruption_candidates, now)
-    standing = tuple(one for one in disruption_candidates if one not in against)
-    accepted, lacking = _with_places(model, standing, plan, now)
+    possible = tuple(one for one in disruption_candidates if one not in against)
+    accepted, lacking = _with_places(model, possible, plan, now)
     return Verdict(accepted=accepted, refused=tuple(against.items()), lacking=lacking)
 
 
 def _against(
     model: ClusterModel, disruption_candidates: Sequence[DisruptionCandidate], now: datetime
 ) -> dict[DisruptionCandidate, Blocker]:
-    """Return what speaks against departures, but for places."""
+    """Return the objections to candidates, except that pods lack places."""
     against: dict[DisruptionCandidate, Blocker] = {}
     book = budgets_at_present(model) if disruption_candidates else BudgetBook()
     for one in disruption_candidates:
@@ -90,14 +89,14 @@ def budgets_at_present(model: ClusterModel) -> BudgetBook:
 
 
 def _with_places(
-    model: ClusterModel, standing: tuple[DisruptionCandidate, ...], plan: PackingPlan, now: datetime
+    model: ClusterModel, possible: tuple[DisruptionCandidate, ...], plan: PackingPlan, now: datetime
 ) -> tuple[tuple[DisruptionCandidate, ...], tuple[tuple[DisruptionCandidate, tuple[Pod, ...]], ...]]:
     """Separate candidates whose pods all have places from those whose pods do not.
 
     A candidate that stays may be the target of another one's pods, so this is repeated until nothing changes.
     """
-    moving = {one: _moving(model, one, now) for one in standing}
-    going, lacking = standing, dict[DisruptionCandidate, tuple[Pod, ...]]()
+    moving = {one: _moving(model, one, now) for one in possible}
+    going, lacking = possible, dict[DisruptionCandidate, tuple[Pod, ...]]()
     while going:
         held = what_holds(model, plan, {name for one in going for name in one.names})
         lost = _lost(model, {one: moving[one] for one in going}, held)
@@ -105,13 +104,13 @@ def _with_places(
             break
         lacking |= lost
         going = tuple(one for one in going if one not in lost)
-    return going, tuple((one, lacking[one]) for one in standing if one in lacking)
+    return going, tuple((one, lacking[one]) for one in possible if one in lacking)
 
 
 def _lost(
     model: ClusterModel, moving: Mapping[DisruptionCandidate, tuple[Pod, ...]], held: Held
 ) -> dict[DisruptionCandidate, tuple[Pod, ...]]:
-    """Return the departures some of whose pods have no place, with those."""
+    """Return the candidates with pods that have no place, and those pods."""
     placed = held.pods
     found: dict[DisruptionCandidate, tuple[Pod, ...]] = {}
     for one, pods in moving.items():

@@ -12,7 +12,7 @@ from treenail.domain.disruption.disruption import DisruptionAllowed, DisruptionP
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DisruptionCandidate:
-    """Nodes of a proposal, by name, that go together or not at all.
+    """Nodes of a proposal, by name, that go together or not at all. Compared by identity.
 
     `tried` is how often there were no places for their pods in a decision on several candidates.
     """
@@ -34,7 +34,7 @@ def disruption_candidates(allowed: DisruptionAllowed) -> tuple[DisruptionCandida
 
 
 class DisruptionCandidates:
-    """The departures that wait for a decision on where their pods go, and those that one is made on."""
+    """Candidates that wait for a decision on places for their pods, and those it is being made on."""
 
     def __init__(self) -> None:
         self._waiting: list[DisruptionCandidate] = []
@@ -44,30 +44,30 @@ class DisruptionCandidates:
 
     @property
     def names(self) -> frozenset[str]:
-        """The nodes that are considered."""
+        """The nodes, by name, of all candidates."""
         brought = (one for _, those in self._brought for one in those)
         return frozenset(name for one in chain(self._waiting, self._planned, brought) for name in one.names)
 
     @property
     def to_be_planned(self) -> bool:
-        """True if a decision is to be made, or is made, on some of these."""
+        """True if a decision on some candidates is to be made, or under way."""
         return bool(self._waiting or self._planned)
 
     @property
     def waiting(self) -> tuple[str, ...]:
-        """The nodes that no decision is made on yet."""
+        """The nodes, by name, that wait for a decision."""
         return tuple(name for one in self._waiting for name in one.names)
 
     def wait(self, disruption_candidates: Iterable[DisruptionCandidate]) -> None:
-        """Have places found for the pods of these with the next decision."""
+        """Have the next decision find places for the pods of these candidates."""
         self._waiting += disruption_candidates
 
     def bring(self, planned: PlanDecided, disruption_candidates: tuple[DisruptionCandidate, ...]) -> None:
-        """Keep departures that bring a plan of their own until no other one is open."""
+        """Keep candidates that bring a plan of their own until no other plan is open."""
         self._brought.append((planned, disruption_candidates))
 
     def take_brought(self) -> tuple[PlanDecided, tuple[DisruptionCandidate, ...]] | None:
-        """Return, once, what brings a plan of its own; None where nothing does."""
+        """Return, once, the oldest plan with its candidates that waits; None where none does."""
         return self._brought.pop(0) if self._brought else None
 
     def plan(self, decision: str) -> tuple[str, ...]:

@@ -30,10 +30,10 @@ class RetryPlan:
 def retry_plan_for(
     lacking: Sequence[tuple[DisruptionCandidate, tuple[Pod, ...]]], plan: PackingPlan, *, beside: int
 ) -> RetryPlan:
-    """Return what becomes of departures, some of whose pods have no place in a plan on `beside` departures.
+    """Return the retry plan for candidates that lack places in a plan on `beside` candidates.
 
-    What is left to be had may do for some of them, though it does not for all: half are tried again, until
-    one alone shows whether there is a place for it.
+    Places may be enough for some of the candidates, though not for all: half are tried again, until one alone
+    shows whether there is a place for it.
     """
     why = {uid: group.sentence for group in plan.refused for uid in group.pods}
     nowhere = [(one, _unplaced(pods, why)) for one, pods in lacking if _refused(pods, why)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from treenail.domain.cluster.buffer_standing import BuffersSeen, BufferStanding
+from treenail.domain.cluster.buffer_states import BuffersSeen, BufferState
 from treenail.domain.cluster.buffers import Resolution
 from treenail.domain.model.capacity_buffers import ACTIVE
 from treenail.domain.model.events import ObjectRef
@@ -37,7 +37,7 @@ class BufferStatus:
     replicas: int | None = None
 
 
-def status_of(one: BufferStanding) -> BufferStatus:
+def status_of(one: BufferState) -> BufferStatus:
     """Return what a buffer is to show."""
     buffer, found = one.buffer, one.found
     said = BufferStatus(about=buffer.ref, generation=buffer.generation, conditions=())
@@ -61,7 +61,7 @@ def _status(holds: bool) -> Status:  # noqa: FBT001 (a condition's)
     return Status.TRUE if holds else Status.FALSE
 
 
-def _provisioning(one: BufferStanding, found: Resolution) -> Condition:
+def _provisioning(one: BufferState, found: Resolution) -> Condition:
     if not found.ready:
         return Condition(
             PROVISIONING, Status.FALSE, "NotReadyForProvisioning", "It is not ReadyForProvisioning"
@@ -77,7 +77,7 @@ def _provisioning(one: BufferStanding, found: Resolution) -> Condition:
     return Condition(PROVISIONING, Status.FALSE, "RequiresNewCapacity", said)
 
 
-def _limited(one: BufferStanding) -> Condition:
+def _limited(one: BufferState) -> Condition:
     if one.limited and one.refused is not None:
         return Condition(LIMITED, Status.TRUE, "LimitReached", one.refused.sentence)
     return Condition(LIMITED, Status.FALSE, "WithinLimits", "No limit of a pool keeps it from its places")
@@ -92,7 +92,7 @@ class BufferBoard:
 
     def see(self, seen: BuffersSeen) -> None:
         """Take in how all buffers stand."""
-        self._wanted = {one.buffer.ref: status_of(one) for one in seen.standings}
+        self._wanted = {one.buffer.ref: status_of(one) for one in seen.states}
         self._shown = {about: status for about, status in self._shown.items() if about in self._wanted}
 
     def due(self) -> Iterator[BufferStatus]:

@@ -88,8 +88,8 @@ class InstanceProfiles:
             lambda one: one.name not in needed and one.name not in borne and one.needed_at <= long_ago
         )
 
-    def _delete(self, condemned: Callable[[InstanceProfile], bool]) -> tuple[str, ...]:
-        names = tuple(one.name for one in self.all if condemned(one))
+    def _delete(self, obsolete: Callable[[InstanceProfile], bool]) -> tuple[str, ...]:
+        names = tuple(one.name for one in self.all if obsolete(one))
         for name in names:
             del self._made[name]
         return names

@@ -177,7 +177,7 @@ class Rearrangement:
 
     # --- trials
 
-    def could_leave(self, name: str) -> str:
+    def stuck_pod(self, name: str) -> str:
         """Return a pod of a candidate, by uid, that fits on no other node as they are; "" where all may fit.
 
         A quick look: nodes are taken one class at a time, and where pods must be by domain is left out.

@@ -188,9 +188,9 @@ class _Repack:
                 unchanged = not (self._deleted(one, quickly=unchanged) or (in_turn and self._replaced(one)))
 
     def _deleted(self, one: CandidateNode, *, quickly: bool) -> bool:
-        keeper = self._cluster.could_leave(one.name) if quickly else ""
-        if keeper:
-            self._why[one.name] = self._cluster.unplaced(keeper)
+        stuck = self._cluster.stuck_pod(one.name) if quickly else ""
+        if stuck:
+            self._why[one.name] = self._cluster.unplaced(stuck)
             return False
         return self._decide((one,), self._cluster.without((one.name,)))
 

@@ -1,4 +1,4 @@
-"""The standing of capacity buffers: how many places each has, on what nodes, and what they cost."""
+"""States of capacity buffers: the number of places each has, on what nodes, and their cost."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from treenail.domain.packing.refusal_reasons import Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BufferStanding:
-    """A buffer as it stands. `found` is what it asks for, None where its strategy is not one we serve.
+class BufferState:
+    """The state of a buffer. `found` is what it asks for, None where its strategy is not one we serve.
 
     Of its places `ready` are on nodes in use, and `coming` on nodes on their way. `refused` says why a
-    decision found none for the rest, None where none was made on them yet. `dollars` is what the places cost
-    in an hour: of each node, the share of CPU or memory they take, whichever is more.
+    decision found none for the rest, None where no decision was made on them yet. `dollars` is the cost of
+    its places in an hour: of each node, the share of CPU or memory they take, whichever is more.
     """
 
     buffer: CapacityBuffer
@@ -47,31 +47,31 @@ class BufferStanding:
 class BuffersSeen:
     """All capacity buffers there are, by namespace and name."""
 
-    standings: tuple[BufferStanding, ...]
+    states: tuple[BufferState, ...]
 
 
-def standings(model: ClusterModel, refused: Mapping[str, RefusedClass]) -> BuffersSeen:
-    """Return how all buffers stand; `refused` has why places of some were not found, by owner."""
+def buffer_states(model: ClusterModel, refused: Mapping[str, RefusedClass]) -> BuffersSeen:
+    """Return the state of all buffers; `refused` has, by owner, why places of some were not found."""
     there, served = model.objects.capacity_buffers, model.buffers.served()
-    found: list[BufferStanding] = []
+    found: list[BufferState] = []
     for key in sorted(key for key, buffer in there.items() if not buffer.deleting):
         owner = there[key].owner
         if owner in served:
-            found.append(_standing(model, *served[owner], refused.get(owner)))
+            found.append(_state_of(model, *served[owner], refused.get(owner)))
         else:
-            found.append(BufferStanding(buffer=there[key], found=None))
-    return BuffersSeen(standings=tuple(found))
+            found.append(BufferState(buffer=there[key], found=None))
+    return BuffersSeen(states=tuple(found))
 
 
-def _standing(
+def _state_of(
     model: ClusterModel, buffer: CapacityBuffer, found: Resolution, refused: RefusedClass | None
-) -> BufferStanding:
+) -> BufferState:
     promises = model.promises.expected(buffer.owner)
     views = {name: model.objects.view(name) for name in dict.fromkeys(p.target for p in promises)}
     ready = sum((view := views[p.target]) is not None and view.initialized for p in promises)
     dollars = (_cost(view, p.requests) for p in promises if (view := views[p.target]) is not None)
     lacks = len(promises) < found.wanted
-    return BufferStanding(
+    return BufferState(
         buffer=buffer,
         found=found,
         ready=ready,
