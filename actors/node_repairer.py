@@ -75,7 +75,7 @@ class NodeRepairer(DomainActor[NodeRepairerInbox]):
         found = self._unhealthy_nodes.diagnosis(name)
         if found is None:
             return
-        # What becomes of it shows before long; if nothing does, it is tried again.
+        # The outcome shows in the API before long; without one, it is tried again.
         self._not_before[name] = self._timers.now() + _LOOK_AGAIN
         self._look_at(name, self._not_before[name])
         view, claim, diagnosis = found

@@ -19,7 +19,7 @@ from treenail.domain.ports import ClusterWriter
 
 # After a restart nobody has named a node yet; where consolidation is off, nobody ever does.
 _FIRST_NAMED_SECONDS: Final = 120.0
-# A node is written to no more often: somebody else may undo it each time.
+# The shortest time between two writes to a node: somebody else may undo each of them.
 _APART_SECONDS: Final = 30.0
 
 

@@ -37,7 +37,7 @@ class StateRecorder:
         self._nodes: dict[str, NodeState] = {}
         self._census = PodCensus()
         self._progress = PodProgress()
-        # Those that wait and cannot be understood.
+        # Waiting pods that cannot be understood, by uid.
         self._ignored: dict[str, None] = {}
 
     def note(self, changes: Changes, now: datetime) -> None:

@@ -121,7 +121,7 @@ class _Reading:
             "placementGroups": self._part("placement groups", self._placement_groups),
             "prices": {name: of for name, of in prices.items() if of},
         }
-        # What was looked for and is not there is written as such: what is left out may be there.
+        # A part that was looked up is written even if it is empty; a part that is left out may exist.
         known = {name: part for name, part in parts.items() if part is not None}
         if known.keys() <= {"prices"} and not parts["prices"]:
             return AccountWritten(None, tuple(self._not_read))

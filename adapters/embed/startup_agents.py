@@ -33,7 +33,7 @@ class StartupAgents:
         node = change.after
         if not isinstance(node, Node) or node.uid in self._seen:
             return
-        # Before it is registered the controller may still put them on, and after that it does not.
+        # Until the node is registered the controller may still add startup taints; after that it does not.
         if not node.ready or node.labels.get(labels.REGISTERED) != "true":
             return
         self._seen.add(node.uid)

@@ -11,8 +11,8 @@ from treenail.domain.model.lanes import Lanes
 from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import TaskKey
 
-# Of a port's workers, so large a share may be at calls that are no more urgent than this: the others are
-# kept for more urgent ones, however long these take.
+# The share of a port's workers that calls of this urgency or less may occupy. The others are kept for more
+# urgent calls, however long these take.
 _SHARES: Final = {
     Purpose.INTERRUPTION: 1.0,
     Purpose.PROVISIONING: 0.75,

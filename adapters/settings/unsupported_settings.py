@@ -7,7 +7,7 @@ from typing import Final
 
 from treenail.adapters.settings import values
 
-# Those that Karpenter has, with their defaults.
+# Karpenter's feature gates, with their defaults.
 GATES: Final = {
     "CapacityBuffer": False,
     # Up to v0.37, whose chart always names it: nodes drift here in any case.

@@ -88,7 +88,7 @@ class _Desk:
             answer = SolverGaveUp() if self._unwanted else _solved(problem)
             self._solving = self._unwanted = False
         except _GaveUp:
-            # The signal may have come between what turned it off and what turns it on again.
+            # The signal may have come while garbage collection was off.
             gc.enable()
             return SolverGaveUp()
         return answer

@@ -141,7 +141,7 @@ class DeviceCount:
         published = (one.traits for there in self._of_node.values() for one in there.values())
         self._kinds = _Kinds(published, self._models.values())
         self._asked: dict[str, list[tuple[_DeviceKind, int]]] = {}
-        # What is not understood of a claim may be that it has some of these devices.
+        # A claim that is not understood may have some of these devices.
         self._uncertain = bool(book.unclear_ones(Kind.RESOURCE_CLAIM))
         # Targets of pods of which it is not known what they ask for: nothing is free there.
         self._closed: set[str] = set()

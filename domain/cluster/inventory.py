@@ -61,7 +61,7 @@ class Inventory:
         self.deployments: dict[str, Workload] = {}
         self.capacity_buffers: dict[str, CapacityBuffer] = {}
         self.pod_templates: dict[str, StoredPodTemplate] = {}
-        # Those that could not be understood, as they were told of last.
+        # Objects that could not be understood, as they were last reported.
         self.aside: dict[tuple[Kind, str], ObjectSetAside] = {}
         self.storage = StorageBook(self.aside, follows_claims=resource_claims)
         self.pod_budgets = PodBudgets()

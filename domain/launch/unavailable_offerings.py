@@ -45,5 +45,5 @@ class UnavailableOfferings:
 
     @property
     def closed(self) -> frozenset[OfferingKey]:
-        """What is kept from use for other reasons than that it ran out: closed zones."""
+        """The closed zones, kept from use for other reasons than lack of capacity."""
         return closed(self._shifted)

@@ -25,7 +25,7 @@ class Election:
         self._since = -math.inf
         # When the lease was looked at last.
         self._looked_at = -math.inf
-        # Until when whoever held a lease that is not there may take it to be held still.
+        # While no lease is there: until when its former holder may believe that it still holds it.
         self._held_until = -math.inf
 
     @property

@@ -12,7 +12,8 @@ from treenail.domain.model.patches import ClaimPatch
 NAME: Final = "Name"
 # What a claim says when its instance bears all of them, as Karpenter's claims do.
 TAGGED: Final = labels.AWS + "tagged"
-# And that it bears the cluster's name, as Karpenter notes from 1.0 on: we find it by that tag alone.
+# The note, as Karpenter writes it from 1.0 on, that the instance has the cluster's name as a tag: we find
+# instances by that tag alone.
 CLUSTER_TAGGED: Final = "compatibility.karpenter.k8s.aws/cluster-name-tagged"
 TAGGED_PATCH: Final = ClaimPatch(annotations={TAGGED: "true", CLUSTER_TAGGED: "true"})
 _POOLS: Final = (labels.NODEPOOL, labels.PROVISIONER)

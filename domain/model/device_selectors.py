@@ -8,7 +8,7 @@ from typing import Final, Protocol, TypeAlias
 
 from treenail.domain.model.devices import Traits
 
-# What a selector looked at: `attributes` or `capacity`, with domain and name, and what it found there.
+# The traits a selector looked at (`attributes` or `capacity`, domain, name), and what it found there.
 _LookedAt: TypeAlias = dict[tuple[str, str, str], object]
 # So many different sets of what was looked at are remembered for each selector.
 _REMEMBERED: Final = 64

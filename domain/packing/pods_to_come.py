@@ -52,7 +52,7 @@ def _to_buy(plan: PackingPlan, pods: Mapping[str, Pod]) -> frozenset[str]:
 
 @dataclass(slots=True)
 class _Bought:
-    """What is bought for a workload's pods to come: for how many, of what pools, at what price ($/h)."""
+    """Sums over the nodes bought for a workload's pods to come: pods, cost ($/h), least weight of a pool."""
 
     least_weight: int
     pods: int = 0

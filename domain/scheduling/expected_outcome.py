@@ -95,7 +95,7 @@ class UnusedNodes:
     def __init__(self, model: ClusterModel) -> None:
         self._model = model
         self._waiting: dict[str, NodeClaim] = {}
-        # Those that pods came to: what they cost is not for nothing.
+        # Nodes that pods came to: their cost is not in vain.
         self._used: dict[str, None] = {}
 
     def follow(self, changed: Iterable[str], now: datetime) -> Iterator[UnusedNode]:

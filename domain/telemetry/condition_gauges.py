@@ -13,7 +13,8 @@ from treenail.domain.telemetry.condition_metrics import GROUPS, NODE, NODE_CLAIM
 from treenail.domain.telemetry.metric import Metric
 from treenail.domain.telemetry.series import Series, Since
 
-# Those of claims that are True in the normal course of things; the others say that a node goes.
+# Conditions of claims that are True in the normal course; a True one of any other type says that the node
+# goes.
 _CLAIMS_WELL: Final = frozenset(
     {"Launched", "Registered", "Initialized", "Ready", "ConsistentStateFound", "Consolidatable"}
 )

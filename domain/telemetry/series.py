@@ -50,5 +50,6 @@ class Series:
         return self.metric.shown and self.labels.keys() <= set(self.metric.labels)
 
 
-# What computes the series of one object: it is called later, on any thread, and reads nothing that changes.
+# A function that computes the series of one object. It is called later, on any thread, and reads nothing that
+# changes.
 Gauges: TypeAlias = Callable[[], Iterable[Series]]

@@ -10,7 +10,7 @@ from typing import Final
 
 from treenail.domain.telemetry.metric import Metric, shown
 
-# Those by which dashboards tell nodes apart. Empty ones are left out.
+# The labels by which dashboards tell nodes apart. Empty ones are left out.
 NODE_LABELS: Final = (
     *("node_name", "nodepool", "zone", "region", "arch", "os", "capacity_type", "instance_type"),
     *("instance_category", "instance_family", "instance_generation", "instance_size"),

@@ -12,7 +12,7 @@ from treenail.domain.model.causes import Cause
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.telemetry.tracing import Attribute, SpanContext
 
-# By cause: which actor decides, and by which method. What people do to objects is decided by none.
+# By cause: the actor that decides, and its method. What people do to objects is decided by no actor.
 _WHO: Final[Mapping[Cause, tuple[str, str]]] = {
     Cause.EMPTY: ("Disruptor", "emptiness"),
     Cause.EXPIRED: ("Disruptor", "expiration"),

@@ -16,8 +16,8 @@ from treenail.domain.termination.leaving import Leaving
 _WITH_NOTICE: Final = TAKEN | REPLACED | {Cause.REBALANCE_RECOMMENDED}
 # If the end of the machine is unknown: how long to wait for a decision on new places of its pods.
 _DECIDED_WITHIN: Final = timedelta(seconds=10)
-# Of machines that go already, pods leave as soon as that is decided for all of them: those that come in their
-# stead would be decided on one after the other, and get more nodes.
+# Pods leave a machine that already ends once places for all of them are decided, or after a second: otherwise
+# the pods made in their place would be decided on one after the other, and get more nodes.
 _GOING: Final = STOPPING | {Cause.INSTANCE_STATUS, Cause.SYSTEM_STATUS, Cause.UNHEALTHY}
 _DECIDED_AT_ONCE: Final = timedelta(seconds=1)
 # EC2 takes machines in groups: one with room now may be warned of next, so no pod leaves at once.

@@ -37,7 +37,7 @@ class Leaving:
     forced: bool = True
     replaced_first: bool = False
     emptied_first: bool = False
-    # That it stays after all, and why; of a consolidation, the policy of its pool.
+    # Why the node stays after all, if it does; for a consolidation, the policy of its pool.
     withdrawn: str = ""
     policy: str = ""
     began_at: datetime
@@ -65,7 +65,7 @@ class Leaving:
     # volumes that no pod uses any more are detached.
     volumes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     detached: bool = False
-    # Whether pods that nobody here knows of may have left before, as somebody else began with it.
+    # True if another process began with it: then pods may have left before that this one does not know of.
     resumed: bool = False
     # The pods that were evicted before its claim is deleted, by uid.
     moved_first: dict[str, None] = field(default_factory=dict)

@@ -32,7 +32,7 @@ class Channel(Protocol):
         """Add plain bytes to the bytes to send."""
 
     def close(self) -> None:
-        """Send nothing: without TLS, closing the socket ends the connection."""
+        """Add the sign of the end, if the channel has one, to the bytes to send."""
 
     def outgoing(self) -> bytes:
         """Return the bytes to send, once."""
@@ -56,7 +56,7 @@ class Plain:
         self._out += data
 
     def close(self) -> None:
-        """Say nothing: the end of the connection says it."""
+        """Send nothing: without TLS, closing the socket ends the connection."""
 
     def outgoing(self) -> bytes:
         """Return the bytes to send, once."""
@@ -98,7 +98,7 @@ class Tls:
             left = left[self._tls.write(left) :]
 
     def close(self) -> None:
-        """Say that no more is sent; the other side's word of that is not waited for."""
+        """Send TLS's closing alert. The client's own alert is not waited for."""
         with suppress(ssl.SSLError):
             self._tls.unwrap()
 
@@ -118,7 +118,7 @@ def server_context(certificate_and_key: bytes) -> ssl.SSLContext:
     # Both cost the server more than the client.
     context.options |= ssl.OP_NO_RENEGOTIATION
     context.num_tickets = 0
-    # The interpreter reads files alone: this one is gone when it has.
+    # `load_cert_chain` reads only files; this one is deleted right after.
     with tempfile.NamedTemporaryFile(suffix=".pem") as file:
         file.write(certificate_and_key)
         file.flush()

@@ -241,7 +241,7 @@ class ServedConnection(asyncio.Protocol):
         self._send(self._service.refuse(status, message), stays=False)
 
     def _send(self, answer: Answer, *, stays: bool) -> None:
-        # The end of a request that was refused is not waited for; nor is what else it sends read.
+        # The rest of a refused request is neither waited for nor read.
         if self.stage is not Stage.WAITING:
             self.pause()
         headers = [("Content-Type", answer.content_type), ("Content-Length", str(len(answer.body)))]

@@ -26,7 +26,7 @@ from treenail.domain.model.runtime import Clock, Log
 if TYPE_CHECKING:  # the types of requests are not there at run time
     from types_boto3_ec2.type_defs import CreateFleetRequestTypeDef, RunInstancesRequestTypeDef
 
-# As Karpenter remembers what came of it; what is forbidden is asked sooner, as people wait for it.
+# Karpenter keeps its results as long. A forbidden launch is tried sooner, as people wait for the permission.
 _ALLOWED_SECONDS: Final = 1800.0
 _FORBIDDEN_SECONDS: Final = 300.0
 _UNAUTHORIZED: Final = "UnauthorizedOperation"

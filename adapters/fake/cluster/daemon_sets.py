@@ -204,7 +204,7 @@ class _Daemon:
         self.name = daemon_set.name
         self.namespace = daemon_set.namespace
         self.written = _template(daemon_set)
-        # Pods that were there before the first template that was seen are taken for made from it.
+        # Pods older than the first template seen count as made from it.
         self._first = first
         self._revisions = {revision: None}
         self.spec = replace(daemon_set.spec, tolerations=(*daemon_set.spec.tolerations, *_GIVEN))

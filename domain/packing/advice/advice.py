@@ -110,7 +110,7 @@ class _Adviser:
         self._bystanders: Bystanders | None = None
 
     def advised(self, group: RefusedClass) -> RefusedClass:
-        # Nobody asks why a pod is refused that is not there.
+        # Pods that do not exist yet need no remedy: nobody asks why they are refused.
         if self._to_come.issuperset(group.pods):
             return replace(group, nearest=furthest(group.refusals))
         self._classes_left -= 1

@@ -33,7 +33,7 @@ def raise_limits(
     offer: PoolOffer, needed: Mapping[str, int], *, size: float = _RAISE_LIMIT
 ) -> Iterable[Step]:
     """Raise the limits of the pool until `needed` is left of each resource in it, where less is."""
-    # Only resources that the pool limits: one that it does not name is not limited, and stays so.
+    # Only resources that the pool limits: others stay without a limit.
     left = offer.limits_left or Resources()
     limits = offer.pool.limits or left
     short = {name: needed[name] - left[name] for name in sorted(left) if needed.get(name, 0) > left[name]}

@@ -24,8 +24,8 @@ _AS_THE_VOLUME: Final = 2.0
 
 def proposals(case: Case) -> tuple[Step, ...]:
     """Return the changes that may help, in a fixed order; limits are raised elsewhere: that takes packing."""
-    # A table and no search: a reason names what failed first, so what answers it is known. Whether it helps
-    # is for packing to say; what it refuses next is proposed on top.
+    # A table, not a search: a reason names the first predicate that failed, so the changes that answer it are
+    # known. Packing says if they help; further changes are proposed from its refusals.
     propose = _BY_REASON.get(case.refusal.reason)
     return tuple(propose(case)) if propose is not None else ()
 

@@ -31,8 +31,8 @@ def raised(offer: PoolOffer, problem: Problem, pack: Callable[[Problem], Packing
         return Resources({key: min(capacity.get(key, 0) for capacity in named) for key in keys})
 
     nodes = {NODES: len(claims)}
-    # What a node counts with depends on the type it is launched as: the least of those listed, the cheapest,
-    # or the largest, as which it counts until it is launched.
+    # How a node counts against limits depends on the type it is launched as: the smallest listed, the
+    # cheapest, or the largest, which counts until it is launched.
     amounts = (
         total(least(claim) for claim in claims),
         total(capacities[claim.instance_types[0]] for claim in claims),

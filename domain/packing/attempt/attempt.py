@@ -60,8 +60,8 @@ class Attempt:
         self._placements = ExistingPlacement(self._existing_nodes, context.universe, self.outcome)
         # The classes, by number, that nothing holds, whoever else is placed.
         self._hopeless: set[int] = set()
-        # The units that nodes were looked for, by what they ask for, and what the nodes cost ($/h). The
-        # second attempt compares itself with these.
+        # The units that got new nodes in this attempt, by what they ask for, and the cost of the nodes ($/h):
+        # the second attempt is compared with these.
         self._wanted: Mapping[object, int] = {}
         self._cost = 0.0
         self._placer = Placer(

@@ -14,7 +14,7 @@ from treenail.domain.model.durations import format_duration
 from treenail.domain.model.node_pools import ConsolidationPolicy
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, PoolTerms
 
-# The score at which Balanced approves: one half, which Karpenter's API fixes (k = 2).
+# The score from which on Balanced approves a move: one half, which Karpenter's API fixes (k = 2).
 BALANCED_THRESHOLD: Final = 0.5
 
 # Dollars for each unit of eviction cost: for an ordinary pod, and as much for each node that is drained. An

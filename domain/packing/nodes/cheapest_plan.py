@@ -91,7 +91,7 @@ class CheapestNodes:
         """
         first, least = self._first, self._bound.cost
         if nodes_in(first) == 1:
-            # One node is the cheapest there is: others would be two at least.
+            # A plan of one node can only be beaten by another single node: two cost at least two surcharges.
             least = max(least, self._bound.price + 2 * first[0].option.template.surcharge)
         complete = units_in(first) == sum(self._wanted)
         # Nothing left to gain. Many components are this small: one node, or one kind of pod.

@@ -185,7 +185,7 @@ class Bundles:
     def _join(self, relaxed: RelaxedClass, pods: int) -> int:
         placed = 0
         for bundle in self._bundles:
-            # In the order the bundles were begun: the first that has all of whom they must be with.
+            # In the order of their making: bundles that have all pods these must be with.
             if placed < pods and all(bundle.has(r.group) for r in relaxed.constraints.together):
                 fits, joined = self._best_way(relaxed, bundle, pods - placed)
                 if fits:

@@ -47,7 +47,7 @@ class Refusals:
             return (Refusal("", Reason.NO_POOLS, "there is no node pool to make a node of"),)
         if not one.relaxation.levels:
             return (Refusal("", *details.contradiction(one.kind)),)
-        # What a pool has beside that which is reserved, asking the least, stands for all of it.
+        # A pool's last offer, which asks for the least and is not reserved, stands for all its offers.
         last = {self._templates.offer(n).pool.name: n for n in range(len(self._templates))}
         return tuple(self._of_pool(one, template) for template in last.values())
 
