@@ -25,6 +25,7 @@ from treenail.domain.model.event_subjects import of_view
 from treenail.domain.model.runtime import Ref
 from treenail.domain.scheduling.commitment import BoughtFor
 from treenail.domain.telemetry import metrics
+from treenail.domain.termination.end_records import cause_said
 
 
 class ConsolidationMoves:
@@ -114,18 +115,17 @@ class ConsolidationMoves:
         The claims of a move save what it saves in equal parts. What is bought later, for pods of a move that
         lost their places, saves nothing, and is in place of their nodes all the same.
         """
-        planned = self._origins(decided.removed, decided.saves / max(1, len(decided.plan.claims)), now)
+        known, share = self._model.objects.claims, decided.saves / max(1, len(decided.plan.claims))
+        removed = [known[name] for name in decided.removed if name in known]
+        planned = self.history.origins(removed, share, now) if removed else ()
 
         def bought_for(nodes: Iterable[str]) -> tuple[Origin, ...]:
-            views = map(self._model.objects.view_name, nodes)
-            return planned or self._origins(filter(self._moves.gives_up, views), 0.0, now)
+            claims = [known.get(self._model.objects.view_name(node)) for node in nodes]
+            # What the claims say holds after a restart, and for a move that was withdrawn too late.
+            left = [one for one in claims if one is not None and cause_said(one) is Cause.UNDERUTILIZED]
+            return planned or (self.history.origins(left, 0.0, now) if left else ())
 
         return bought_for
-
-    def _origins(self, removed: Iterable[str], saving: float, now: datetime) -> tuple[Origin, ...]:
-        known = self._model.objects.claims
-        claims = [known[name] for name in removed if name in known]
-        return self.history.origins(claims, saving, now) if claims else ()
 
     def incomplete(self, decision: str) -> bool:
         """Return whether a decision is a move that still waits for replacements."""

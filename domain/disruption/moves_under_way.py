@@ -118,10 +118,6 @@ class MovesUnderWay:
     def __len__(self) -> int:
         return len(self._moves)
 
-    def gives_up(self, name: str) -> bool:
-        """Return whether a node goes by one of these moves."""
-        return any(name in self._moves[key].nodes for key in self._by_view.get(name, ()))
-
     def incomplete(self, decision: str) -> bool:
         """Return whether a move still waits for replacements. None of its nodes goes before all are in use.
 

@@ -406,7 +406,9 @@ def test_a_node_bought_for_a_pod_of_a_move_whose_place_is_taken_is_in_place_of_i
     stage = Consolidated()
     if moved:
         stage.move()
-        stage.see(replace(claim_of(standing("c1")), deleting_since=START, resource_version=9))
+        said = {labels.CAUSE: Cause.UNDERUTILIZED.value}
+        going = replace(claim_of(standing("c1")), annotations=said, deleting_since=START, resource_version=9)
+        stage.see(going)
         stage.see(*(bound_pod(f"other-{number}", "node-c2", cpu=1) for number in range(4)))
     else:
         stage.see(pending_pod("p1", version=2))
