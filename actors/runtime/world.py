@@ -228,6 +228,7 @@ class Process:
 
     @property
     def alive(self) -> bool:
+        """False after the process has ended."""
         return self._alive
 
     def now(self) -> datetime:

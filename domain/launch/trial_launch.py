@@ -35,10 +35,12 @@ class Forbidden:
 
     @property
     def reason(self) -> str:
+        """The reason of the condition that shows the refusal."""
         return REFUSALS[self.action]
 
     @property
     def message(self) -> str:
+        """The message of the condition that shows the refusal."""
         return f"The controller is not authorized to call ec2:{self.action}: {self.why}"
 
     @property

@@ -193,6 +193,7 @@ class Instance:
 
     @property
     def live(self) -> bool:
+        """True unless the instance is terminated, or about to be."""
         return self.state not in (InstanceState.SHUTTING_DOWN, InstanceState.TERMINATED)
 
 

@@ -56,6 +56,7 @@ class Offering:
         return known if self.reservation is None else {**known, **self.reservation.labels}
 
     def requirements(self) -> Requirements:
+        """Return the labels of nodes of this offering, as requirements."""
         known = Requirements.from_labels(self.labels)
         return known.with_(_UNRESERVED) if self.reservation is None else known
 
@@ -74,6 +75,7 @@ class Overhead:
 
     @property
     def total(self) -> Resources:
+        """The sum of all overhead."""
         kept = self.kube_reserved.plus(self.system_reserved).plus(self.eviction_threshold)
         return kept.plus(self.missing)
 

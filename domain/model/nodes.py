@@ -113,6 +113,7 @@ class NodeClaim:
 
     @property
     def launched(self) -> bool:
+        """True if the claim has its instance."""
         return bool(self.provider_id)
 
     @property
@@ -163,6 +164,7 @@ class NodeClaim:
 
     @property
     def leaving(self) -> bool:
+        """True if the claim is being deleted."""
         return self.deleting_since is not None
 
 
@@ -271,6 +273,7 @@ class NodeView:
 
     @property
     def labels(self) -> Mapping[str, str]:
+        """The labels of the node: those of the claim until it is registered."""
         if self.node is not None and (self.claim is None or self.claim.registered):
             return self.node.labels
         return self.claim.labels if self.claim is not None else {}
@@ -292,10 +295,12 @@ class NodeView:
 
     @property
     def allocatable(self) -> Resources:
+        """The resources that pods can use: those of the claim until the node is initialized."""
         return self._known("allocatable")
 
     @property
     def capacity(self) -> Resources:
+        """The resources of the node: those of the claim until the node is initialized."""
         return self._known("capacity")
 
     @property

@@ -284,6 +284,7 @@ class Pod:
 
     @property
     def daemon(self) -> bool:
+        """True if a DaemonSet owns the pod."""
         return any(o.kind == "DaemonSet" for o in self.owners)
 
     @property
@@ -293,10 +294,12 @@ class Pod:
 
     @property
     def terminal(self) -> bool:
+        """True if the pod has succeeded or failed."""
         return self.phase in (Phase.SUCCEEDED, Phase.FAILED)
 
     @property
     def active(self) -> bool:
+        """True if the pod is neither terminal nor being deleted."""
         return not self.terminal and self.deleting_since is None
 
     @property
@@ -367,4 +370,5 @@ class Pod:
 
     @property
     def critical(self) -> bool:
+        """True if the pod is of one of Kubernetes' own critical priority classes."""
         return self.spec.priority_class in ("system-cluster-critical", "system-node-critical")

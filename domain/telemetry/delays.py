@@ -87,6 +87,7 @@ class Delay:
 
     @property
     def lasted(self) -> timedelta:
+        """The duration, 0 for one that ends before it begins."""
         return max(self.until - self.since, timedelta(0))
 
     def event(self) -> SpanEvent:

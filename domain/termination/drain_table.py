@@ -89,6 +89,7 @@ class Facts:
 
     @property
     def unclaimed(self) -> bool:
+        """True if the node has no claim."""
         return self.view.claim is None
 
     @property
@@ -104,6 +105,7 @@ class Facts:
 
     @property
     def may_reopen(self) -> bool:
+        """True if there is a node that is not deleted, so that it can be opened again."""
         return self.node is not None and self.node.deleting_since is None
 
     @property

@@ -36,12 +36,12 @@ class Axis:
         self.names: tuple[str, ...] = (*first, *sorted(named.difference(first)))
 
     def rooms(self, vectors: Sequence[Mapping[str, int]]) -> Floats:
-        """Return one row of amounts per vector; a resource not named is zero."""
+        """Return a row of amounts (N, R) for each of N vectors; a resource not named is zero."""
         room: Floats = np.minimum(self._rows(vectors), _EXACT)
         return room
 
     def requests(self, vector: Mapping[str, int]) -> Floats:
-        """Return a request as one row.
+        """Return a request as one row (R).
 
         Raises:
             ValueError: an amount is negative.
@@ -75,7 +75,7 @@ def holds(room: Floats, loads: Floats) -> Bools:
 
 
 def exceeds(rows: Floats, one: Floats) -> Bools:
-    """Return which of `rows` (N, R) exceed `one` (R) in some column."""
+    """Return which (N) of `rows` (N, R) exceed `one` (R) in some column."""
     if rows.size <= _FEW:
         few: Bools = np.logical_or.reduce(rows > one, axis=-1)
         return few
@@ -118,7 +118,7 @@ def maximal_rows(rows: Floats) -> Floats:
 
 
 def unequalled(rows: Floats) -> Indices:
-    """Return which of `rows` (N, R) none before them exceeds or equals in every column."""
+    """Return the indices of `rows` (N, R) that no row before them exceeds or equals in every column."""
     if len(rows) <= _FEW_ROWS:
         # All pairs at once: that is quicker than a look at the rest for each that is kept.
         at = np.arange(len(rows))

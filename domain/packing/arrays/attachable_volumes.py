@@ -71,7 +71,7 @@ class AttachableVolumes:
         self._log += changes.attached
 
     def fits(self, rows: Indices, volumes: VolumeNeeds) -> Floats:
-        """Return how many pods with `volumes` each of `rows` can take."""
+        """Return how many pods with `volumes` each of `rows` (M) can take (M)."""
         fits = np.full(len(rows), np.inf)
         for driver, left in self._left.items():
             fresh, handles = volumes.of(driver)
@@ -85,7 +85,7 @@ class AttachableVolumes:
         return fits
 
     def take(self, rows: Indices, counts: Floats, volumes: VolumeNeeds) -> None:
-        """Attach the volumes of so many pods (`counts`, by row) to `rows`."""
+        """Attach to `rows` (M) the volumes of `counts` (M) pods each."""
         for driver, left in self._left.items():
             fresh, handles = volumes.of(driver)
             for row, count in zip(rows, counts, strict=True):

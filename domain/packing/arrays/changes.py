@@ -22,5 +22,5 @@ class Changes:
         return cls(rows, after[rows])
 
     def make(self, array: Floats) -> None:
-        """Make the same changes in an array that is as it was before them."""
+        """Make the same changes in an array (N) or (N, R) that is as it was before them."""
         array[self.rows] = self.values

@@ -14,7 +14,10 @@ _FEW: Final = 32
 
 
 def fewest_first(held: Floats, fits: Floats, pods: float) -> Floats:
-    """Deal up to `pods` pods, each to the place that holds the fewest and can take one: how many to which."""
+    """Return how many of `pods` pods each place (D) gets: each pod goes to the place with the fewest.
+
+    `held` (D) is how many each place has, `fits` (D) how many more it can take.
+    """
     if len(fits) <= _FEW:
         return _few(held.tolist(), fits.tolist(), pods)
     if np.add.reduce(fits) <= pods:
@@ -56,7 +59,10 @@ def _few(held: list[float], fits: list[float], pods: float) -> Floats:
 
 
 def first_of(fits: Floats, pods: float) -> Floats:
-    """Deal up to `pods` pods, each to the first place that can take one: how many to which."""
+    """Return how many of `pods` pods each place (D) gets: each pod goes to the first place that fits.
+
+    `fits` (D) is how many each place can take.
+    """
     within = np.minimum(fits, pods)
     # By place, what the places before it take; the rest remains for it.
     before = within.cumsum() - within
@@ -65,9 +71,10 @@ def first_of(fits: Floats, pods: float) -> Floats:
 
 
 def evenly(held: Floats, fits: Floats, pods: float, skew: float, elsewhere: float) -> Floats:
-    """Deal up to `pods` pods like `fewest_first`, never to have any place `skew` above the emptiest.
+    """Return how many of `pods` pods each place (D) gets, like `fewest_first`, within a skew.
 
-    `elsewhere` is the least that places hold which get none.
+    No place gets more than `skew` above the emptiest. `held` (D) is how many each place has, `fits` (D) how
+    many more it can take; `elsewhere` is the lowest count of places that get none.
     """
     # A place that fills up keeps the others down.
     lowest = min(float((held + fits).min(initial=np.inf)), elsewhere)

@@ -11,8 +11,10 @@ class Steps:
 
     @property
     def exhausted(self) -> bool:
+        """True once all steps are spent."""
         return self._left is not None and self._left <= 0
 
     def spend(self, steps: int = 1) -> None:
+        """Count steps of work."""
         if self._left is not None:
             self._left -= steps

@@ -40,6 +40,7 @@ class Move:
 
     @property
     def action(self) -> Action:
+        """Replace, if nodes are bought in place of those removed, else delete."""
         return Action.REPLACE if self.claims else Action.DELETE
 
     @property

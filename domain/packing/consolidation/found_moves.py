@@ -24,6 +24,7 @@ class FoundMoves:
 
     @property
     def moves(self) -> Sequence[Move]:
+        """All moves found so far, in order."""
         return self._moves
 
     def add(self, moves: Iterable[Move], ties: TopologyTies) -> None:

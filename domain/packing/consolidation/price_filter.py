@@ -49,6 +49,7 @@ class SoldType:
 
     @classmethod
     def of(cls, one: InstanceType, offerings: tuple[Offering, ...]) -> SoldType:
+        """Return a type with these offerings, its lowest price, and the worst one a launch may get."""
         dearest: dict[str, float] = {}
         for o in offerings:
             dearest[o.capacity_type] = max(dearest.get(o.capacity_type, 0.0), o.price)

@@ -80,6 +80,7 @@ class Rearrangement:
 
     @property
     def axis(self) -> Axis:
+        """The resources that stand for the columns (R) of arrays."""
         return self._context.parsed.axis
 
     @property

@@ -87,16 +87,16 @@ class ExistingNodes:
         self._looked = None
 
     def free(self, rows: Indices) -> Floats:
-        """Return what is free on `rows` now, by resource, to give back to `reopen`."""
+        """Return the free resources (M, R) of `rows` (M), for `reopen`."""
         return self._free[rows].copy()
 
     def reopen(self, rows: Indices, free: Floats) -> None:
-        """Let `rows`, which were closed, have so much free again."""
+        """Open `rows` (M), which were closed, with the free resources `free` (M, R)."""
         self._free[rows] = free
         self._looked = None
 
     def close(self, rows: Indices) -> None:
-        """Leave nothing free on `rows`: no pod is placed there any more."""
+        """Close `rows` (M): no more pods are placed there."""
         # Each pod takes one of the places for pods at least, so less than nothing holds none.
         self._free[rows] = -1.0
         self._looked = None
@@ -108,7 +108,7 @@ class ExistingNodes:
         self._looked = None
 
     def open_to(self, demand: Demand) -> Indices:
-        """Return, in order, the existing nodes (rows) whose labels and taints suit `demand`."""
+        """Return the rows (M), in order, of the existing nodes whose labels and taints suit `demand`."""
         rows = self._open_to.get(demand)
         if rows is None:
             mask = self._usable & tolerated(self._existing_nodes, demand.tolerations)
@@ -149,7 +149,7 @@ class ExistingNodes:
         return known
 
     def fits(self, rows: Indices, requests: Floats, volumes: VolumeNeeds | None) -> Floats:
-        """Return how many pods of `requests` (R) each of `rows` can take: not to be changed."""
+        """Return how many pods of `requests` (R) each of `rows` (M) can take (M). Not to be changed."""
         looked = self._looked
         # By identity: rows of one demand and requests of one class are one array each.
         if looked is None or looked[0] is not rows or looked[1] is not requests:
@@ -159,7 +159,7 @@ class ExistingNodes:
         return looked[2]
 
     def take(self, rows: Indices, counts: Floats, requests: Floats, volumes: VolumeNeeds | None) -> None:
-        """Place so many pods (`counts`, by row) of `requests` (R) on `rows`; take off where negative."""
+        """Place `counts` (M) pods of `requests` (R) on each of `rows` (M); take them off where negative."""
         self._free[rows] -= counts[:, np.newaxis] * requests
         self._looked = None
         if volumes is not None:

@@ -42,6 +42,7 @@ class Pricing:
     little: float
 
     def per_node(self, option: NodeOption) -> float:
+        """Return the surcharge of a node under this pricing, $/h."""
         return self.times * option.template.surcharge + self.little
 
 

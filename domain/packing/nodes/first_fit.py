@@ -274,7 +274,10 @@ def _alike(remaining_limits: RemainingLimits, option: NodeOption, allowed: Bools
 def cheapest_allowed(
     option: NodeOption, load: Floats, remaining_limits: RemainingLimits, given_back: Floats | float
 ) -> int | None:
-    """Return the row of the cheapest type of `option` that holds `load` and that the limits allow."""
+    """Return the row of the cheapest type of `option` that holds `load` (R) and that limits allow.
+
+    None where there is none. `given_back` (L) are amounts to be added to what is left of the limits.
+    """
     able = holds(option.room, load)
     if option.template.limited:
         able &= remaining_limits.allowed(option, given_back)

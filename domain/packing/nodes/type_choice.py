@@ -98,7 +98,7 @@ class Sizing:
         return by_proportions(self._requests)
 
     def planned_nodes(self, units: Floats) -> list[PlannedNode]:
-        """Return nodes for the `units` of each pod group as far as limits go; take off what they hold."""
+        """Return nodes for the `units` (G) of each pod group as far as limits go; take off what they hold."""
         planned_nodes: list[PlannedNode] = []
         of_pod_groups = units.tolist()
         left: Floats = np.array([np.add.reduce(units[members]) for members in self._classes])

@@ -38,7 +38,7 @@ def by_option(waiting: Iterable[WaitingUnits]) -> list[tuple[NodeOption, list[Wa
 
 
 def further(group: Sequence[WaitingUnits], left: Floats) -> list[WaitingUnits]:
-    """Return what is left of `group` and has another node option to try."""
+    """Return the entries of `group` (G) with units `left` (G) and another node option to try."""
     return [
         WaitingUnits(each.pod_group, int(units), each.options_in_order[1:])
         for each, units in zip(group, left, strict=True)

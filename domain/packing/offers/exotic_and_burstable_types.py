@@ -28,7 +28,7 @@ _KEPT: Final = 64
 
 
 def set_aside(template: NodeTemplate, requirements: Requirements, types: Indices) -> SetAside:
-    """Return which of the `types` that meet `requirements` are set aside."""
+    """Return which of `types` (U, rows that meet `requirements`) are set aside."""
     table = template.table
     ordinary = table.ordinary[types]
     twofold = (table.exotic & table.specialised)[types].any()

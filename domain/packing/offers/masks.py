@@ -139,7 +139,7 @@ class Offers:
         return known
 
     def within(self, requirements: Requirements) -> Bools:
-        """Return which of the K places `requirements` allow."""
+        """Return a mask (K) of the places that `requirements` allow."""
         # Only these labels tell places apart, so requirements that differ in others share a mask.
         asked = _of_offers(requirements)
         mask = self._known.get(asked)
@@ -189,7 +189,7 @@ class NodeMasks:
         return mask
 
     def values(self, key: str) -> tuple[list[str | None], Indices]:
-        """Return the different values of the label `key`, None for none, and which of them each node has."""
+        """Return the different values of the label `key`, None for none, and the index of each node's (N)."""
         known = self._by_key.get(key)
         if known is None:
             codes: dict[str | None, int] = {}

@@ -57,6 +57,7 @@ class NodeOption:
 
     @Lazy
     def room(self) -> Floats:
+        """The resources (U, R) that pods get of each type, less what minValues keeps from use."""
         return self.whole if self.min_values is None else self.min_values.room(self.whole)
 
     @Lazy
@@ -87,6 +88,7 @@ class NodeOption:
 
     @Lazy
     def capacity(self) -> Floats:
+        """The resources (U, L) that each type counts with against limits."""
         return self.template.capacity[self.types]
 
     @Lazy
@@ -102,7 +104,7 @@ class NodeOption:
 
     @Lazy
     def undominated(self) -> Indices:
-        """The rows, the cheapest first, that no cheaper one equals or exceeds in all that counts."""
+        """The rows, cheapest first, of types that no cheaper type equals or exceeds in all that counts."""
         # Under limits a type that counts with less may be wanted though a cheaper one has as much room.
         merits = np.hstack([self.room, -self.capacity]) if self.template.limited else self.room
         return unequalled(merits)

@@ -108,6 +108,7 @@ class NodeTemplates:
         return self._number
 
     def offer(self, index: int) -> PoolOffer:
+        """Return the pool's offer that template `index` was made of."""
         return self._offers[index]
 
     def requirements(self, index: int) -> Requirements:

@@ -24,11 +24,11 @@ class SetAside:
         return SetAside(self.left_out | other.left_out, self.at_baseline | other.at_baseline)
 
     def without_left_out(self, types: Indices) -> Indices:
-        """Return `types` less those left out."""
+        """Return `types` (T) less those left out."""
         return types[~_among(types, self.left_out)] if self.left_out else types
 
     def counting_baseline(self, types: Indices) -> Bools:
-        """Return of which `types` only the baseline counts."""
+        """Return a mask (T) of the `types` (T) of which only the CPU baseline counts."""
         return _among(types, self.at_baseline)
 
 

@@ -122,7 +122,7 @@ class ExistingPlacement:
         return bool(len(rows)) and bool(np.logical_or.reduce(self.fits(relaxed, rows)))
 
     def fits(self, relaxed: RelaxedClass, rows: Indices) -> Floats:
-        """Return how many pods of the class each of `rows` can take, terms per node counted."""
+        """Return how many pods of the class each of `rows` (M) can take (M), terms per node included."""
         one, _, constraints = relaxed
         fits = self._existing_nodes.fits(rows, one.requests, one.kind.volumes)
         # What is free stays untouched by pods that only count: a host port or a spread per node may bar a
@@ -168,7 +168,7 @@ class ExistingPlacement:
         return int(np.minimum(fits, pods).max())
 
     def fill(self, relaxed: RelaxedClass, rows: Indices, dealt: Floats) -> int:
-        """Place so many pods (`dealt`, by row) on `rows`; return how many that are in all."""
+        """Place `dealt` (M) pods on each of `rows` (M); return their sum."""
         one, _, constraints = relaxed
         filled = dealt.nonzero()[0]
         rows, dealt = rows[filled], dealt[filled]

@@ -48,6 +48,7 @@ class Bound:
     cost: float = 0.0
 
     def plus(self, other: Bound) -> Bound:
+        """Return the sum of two bounds."""
         return Bound(self.price + other.price, self.cost + other.cost)
 
 

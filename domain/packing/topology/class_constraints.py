@@ -116,7 +116,7 @@ class TopologyConstraints:
                 group.own(choice.known[group.term.key], pods)
 
     def most_on(self, rows: Indices) -> Floats:
-        """Return how many pods the terms per node let onto each of these existing nodes."""
+        """Return how many pods the terms per node let onto each of `rows` (M) of existing nodes (M)."""
         most = np.full(len(rows), np.inf)
         for restriction in self.by_node:
             np.minimum(most, _most_on(restriction, rows), out=most)

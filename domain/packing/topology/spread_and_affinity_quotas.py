@@ -95,7 +95,7 @@ class Restriction:
     def dealt(
         self, domains: Sequence[str], fits: Floats, pods: int, universe: Universe, strict: Requirements
     ) -> Floats:
-        """Spread up to `pods` pods over those of `domains` that can take them: how many to which.
+        """Return how many of `pods` pods each of `domains` (D) gets within the skew.
 
         `fits` (D) is how many each can take.
         """
