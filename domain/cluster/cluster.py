@@ -548,8 +548,9 @@ class ClusterModel:
 
     def empty(self, name: str) -> bool:
         """Return whether nothing that keeps it runs on a view, and nothing is promised a place there."""
-        pods, claim = self.objects.pods_on(name), self.objects.claims.get(name)
-        return not self.promises.at(name) and is_empty(pods, claim)
+        if self.promises.any_at(name):
+            return False
+        return is_empty(self.objects.pods_on(name), self.objects.claims.get(name))
 
     def unpromised(self, owner: str, now: datetime | None = None) -> int:
         """Return how many pods to come, or places of a buffer, of an owner have no promise."""

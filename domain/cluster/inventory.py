@@ -17,6 +17,7 @@ from treenail.domain.cluster.cluster_facts import (
     kind_of,
 )
 from treenail.domain.cluster.emptiness import moved
+from treenail.domain.cluster.node_pods import NodePods
 from treenail.domain.cluster.node_rivals import holder_of, one_of_several, owned_by
 from treenail.domain.cluster.storage_book import StorageBook
 from treenail.domain.cluster.workloads import Workload
@@ -30,6 +31,7 @@ from treenail.domain.model.nodes import Node, NodeClaim, NodeView
 from treenail.domain.model.pod_budgets import PodBudgets
 from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.model.stand_alone_claims import own_pool
 
 _MOST_ENDED: Final = 256
@@ -65,7 +67,7 @@ class Inventory:
         self.aside: dict[tuple[Kind, str], ObjectSetAside] = {}
         self.storage = StorageBook(self.aside, follows_claims=resource_claims)
         self.pod_budgets = PodBudgets()
-        self._pods_on: dict[str, dict[str, Pod]] = {}
+        self._pods_on = NodePods()
         self._claims_of_provider: dict[str, dict[str, None]] = {}
         self._nodes_of_provider: dict[str, dict[str, None]] = {}
         self._provider_of_instance: dict[str, str] = {}
@@ -147,9 +149,10 @@ class Inventory:
         self.storage.use(pod)
         touched: list[str] = []
         if before is not None and before.bound and (before.node_name != pod.node_name or not pod.bound):
-            touched.append(self._take_off(before))
+            self._pods_on.remove(before)
+            touched.append(before.node_name)
         if pod.bound:
-            self._pods_on.setdefault(pod.node_name, {})[pod.uid] = pod
+            self._pods_on.put(pod)
             touched.append(pod.node_name)
         return tuple(touched)
 
@@ -183,7 +186,7 @@ class Inventory:
             self._note_move(pod, None)
             self.storage.leave(pod)
             if pod.bound:
-                self._take_off(pod)
+                self._pods_on.remove(pod)
         return pod
 
     def _note_move(self, before: Pod | None, after: Pod | None) -> None:
@@ -195,13 +198,6 @@ class Inventory:
         """Return the views to which pods came, or that they left, since this was last asked."""
         moved_at, self._moved = self._moved, {}
         return frozenset(map(self.view_name, moved_at))
-
-    def _take_off(self, pod: Pod) -> str:
-        there = self._pods_on.get(pod.node_name, {})
-        there.pop(pod.uid, None)
-        if not there:
-            self._pods_on.pop(pod.node_name, None)
-        return pod.node_name
 
     def put_node(self, node: Node) -> None:
         """Keep the present state of a node. The same name on another machine is another node."""
@@ -368,10 +364,12 @@ class Inventory:
 
     def pods_of(self, view: NodeView) -> tuple[Pod, ...]:
         """Return the pods that hold room on the node of `view`, by uid."""
-        there = self._pods_on.get(view.node_name) if view.node_name else None
-        if not there:
-            return ()
-        return tuple(there.values()) if len(there) == 1 else tuple(there[uid] for uid in sorted(there))
+        return self._pods_on.on(view.node_name)
+
+    def requests_on(self, name: str) -> Resources:
+        """Return what the pods that hold room on the node of a view request together."""
+        view = self.view(name)
+        return NOTHING if view is None else self._pods_on.requests_on(view.node_name)
 
     def ready(self, name: str) -> bool:
         """Return whether pods that are sent to a view can start there."""

@@ -14,7 +14,6 @@ from treenail.domain.cluster.promises import Promise, PromiseBook
 from treenail.domain.model.claims import DECISION, promised_pods
 from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.pods import Pod, PodSpec
-from treenail.domain.model.resources import total
 
 # So long pods may take to leave a node that goes before their places are decided anew.
 _TO_LEAVE: Final = timedelta(minutes=10)
@@ -136,11 +135,12 @@ class PromiseUpkeep:
         """
         moved: Promise | None = None
         view = self._objects.view(name)
-        if view is None or not self._promises.at(name) or not view.launched:
+        if view is None or not self._promises.any_at(name) or not view.launched:
             return None
-        free = view.promised_room.minus(total(p.spec.requests for p in self._objects.pods_on(name)))
-        own = promised_pods(view.claim) if view.claim is not None else ()
-        for promise in self._promises.withdraw_overdrawn(name, free):
+        free = view.promised_room.minus(self._objects.requests_on(name))
+        withdrawn = self._promises.withdraw_overdrawn(name, free)
+        own = promised_pods(view.claim) if withdrawn and view.claim is not None else ()
+        for promise in withdrawn:
             elsewhere = left is not None and left.target != name and moved is None
             if left is not None and elsewhere and self._takes(promise, left):
                 moved = self._in_place_of(left, promise)

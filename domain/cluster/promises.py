@@ -11,7 +11,7 @@ from typing import Final
 
 from treenail.domain.model.capacity_buffers import of_buffer
 from treenail.domain.model.pods import Pod, PodSpec
-from treenail.domain.model.resources import NOTHING, Resources, total
+from treenail.domain.model.resources import NOTHING, Resources
 
 # Pods that an owner makes are alike, mostly.
 _LOOKED_AT: Final = 8
@@ -82,6 +82,10 @@ class PromiseBook:
         """Return the promises of places on `target`, in the order made."""
         return tuple(self._by_target.get(target, {}).values())
 
+    def any_at(self, target: str) -> bool:
+        """Return whether there are promises of places on `target`."""
+        return target in self._by_target
+
     def targets(self) -> tuple[str, ...]:
         """Return every target with a promise, in the order of their first."""
         return tuple(self._by_target)
@@ -96,13 +100,11 @@ class PromiseBook:
         return tuple(promise for promise in self.at(target) if promise.of_buffer) if self._buffers else ()
 
     def reserved(self, target: str) -> Resources:
-        """Return what the promises on `target` add up to, with the places that buffers keep."""
-        if target not in self._by_target:
-            return NOTHING
-        known = self._reserved.get(target)
-        if known is None:
-            known = self._reserved[target] = total(p.requests for p in self._by_target[target].values())
-        return known
+        """Return what the promises on `target` add up to, with the places that buffers keep.
+
+        What none of them asks for any more may be named, as 0.
+        """
+        return self._reserved.get(target, NOTHING)
 
     def make(self, promise: Promise) -> None:
         """Keep `promise`.
@@ -135,9 +137,10 @@ class PromiseBook:
         return len(self._heirless.get(owner, ())) + len(self._expected.get(owner, ()))
 
     def _put(self, promise: Promise) -> None:
+        if promise.pod not in self._by_pod:  # else it is the same place, on other terms
+            self._reserved[promise.target] = self.reserved(promise.target).plus(promise.requests)
         self._by_pod[promise.pod] = promise
         self._by_target.setdefault(promise.target, {})[promise.pod] = promise
-        self._reserved.pop(promise.target, None)
         if promise.expected:
             self._expected.setdefault(promise.heir, {})[promise.pod] = None
             if promise.of_buffer:
@@ -154,9 +157,9 @@ class PromiseBook:
             return None
         places = self._by_target[promise.target]
         del places[pod]
+        self._reserved[promise.target] = self._reserved[promise.target].minus(promise.requests)
         if not places:
-            del self._by_target[promise.target]
-        self._reserved.pop(promise.target, None)
+            del self._by_target[promise.target], self._reserved[promise.target]
         waiting = self._waiting.get(_owner(promise))
         if waiting is not None and pod in waiting:
             del waiting[pod]
@@ -249,6 +252,8 @@ class PromiseBook:
 
         The scheduler may put a pod into the room promised to another: then the promise cannot hold.
         """
+        if self.reserved(target).fits(free):
+            return ()
         withdrawn: list[Promise] = []
         latest_first = self.at(target)[::-1]
         for promise in sorted(latest_first, key=lambda p: (not p.of_buffer, not p.expected)):

@@ -130,8 +130,9 @@ class PodProgress:
     def gauges(self) -> Gauges:
         """Return what computes the series of the pods that have waited longest."""
         unready = tuple(islice(self._unready.values(), _MOST))
-        unbound = tuple(self._unready[uid] for uid in islice(self._unbound, _MOST))
-        undecided = tuple(self._unready[uid] for uid in islice(self._undecided, _MOST))
+        known = self._unready.__getitem__
+        unbound = tuple(map(known, islice(self._unbound, _MOST)))
+        undecided = tuple(map(known, islice(self._undecided, _MOST)))
         return lambda: _waiting(unready, unbound, undecided)
 
 
