@@ -39,6 +39,7 @@ class StateRecorder:
         self._progress = PodProgress()
         # Waiting pods that cannot be understood, by uid.
         self._ignored: dict[str, None] = {}
+        self._ignored_shown: int | None = None
 
     def note(self, changes: Changes, now: datetime) -> None:
         """Take in what changed in the cluster."""
@@ -58,13 +59,19 @@ class StateRecorder:
             shown = partial(pods_series, node, known, counts) if counts else None
             self._telemetry.show(f"pods on {node}", shown)
         if changes.pods:
-            ignored = Series(SCHEDULER_IGNORED, len(self._ignored))
-            self._telemetry.show("pods not understood", lambda: (ignored,))
+            self._show_ignored()
             self._telemetry.show("pods that wait", self._progress.gauges())
         if changes.views or changes.pools:
             nodes, pools = tuple(self._nodes.values()), tuple(sorted(self._model.objects.pools))
             self._telemetry.show("nodes", partial(cluster_series, nodes))
             self._telemetry.show("costs", partial(cost_series, nodes, pools))
+
+    def _show_ignored(self) -> None:
+        number = len(self._ignored)
+        if number != self._ignored_shown:
+            self._ignored_shown = number
+            ignored = Series(SCHEDULER_IGNORED, number)
+            self._telemetry.show("pods not understood", lambda: (ignored,))
 
     def decided(self, committed: PlanCommitted, now: datetime) -> None:
         """Take in what was decided on pods."""

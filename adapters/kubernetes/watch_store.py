@@ -277,17 +277,14 @@ class WatchStore:
             if old is None or old.aside is None or not _says_the_same(item.aside, old.aside):
                 self._put(item.uid, item.aside.kind, item.aside.key, item.aside, news=old is None)
             return
-        before = _by_key(old)
-        told = _keys(old)
-        objects = tuple(self._newer(thing, before.get(_key(thing)), old) for thing in item.objects)
-        known.items[item.uid] = replace(item, objects=objects)
-        keys = {_key(thing) for thing in objects}
-        for kind, key in [key for key in before if key not in keys]:
+        before, told = _by_key(old), _keys(old)
+        there = {key: self._newer(thing, before.get(key), old) for key, thing in _by_key(item).items()}
+        known.items[item.uid] = replace(item, objects=tuple(there.values()))
+        for kind, key in [key for key in before if key not in there]:
             self._tell_gone(item.uid, kind, key)
-        for thing in objects:
-            if before.get(_key(thing)) is not thing:
-                news = _key(thing) not in told
-                self._put(item.uid, *_key(thing), ObjectSeen(object=thing), news=news)
+        for at, thing in there.items():
+            if before.get(at) is not thing:
+                self._put(item.uid, *at, ObjectSeen(object=thing), news=at not in told)
 
     def _newer(self, thing: ClusterObject, known: ClusterObject | None, old: Item | None) -> ClusterObject:
         """Return `known` where `thing` says nothing that anybody would want to be told."""

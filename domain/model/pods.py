@@ -280,7 +280,10 @@ class Pod:
     @property
     def owner(self) -> Owner | None:
         """The owner that would make this pod again, if any."""
-        return next((o for o in self.owners if o.controller), None)
+        for owner in self.owners:  # asked for so often that a generator would show
+            if owner.controller:
+                return owner
+        return None
 
     @property
     def daemon(self) -> bool:
