@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Final, TypeAlias, assert_never
@@ -27,8 +27,9 @@ from treenail.domain.model.zonal_shifts import ZonesShifted
 from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
 from treenail.domain.packing.refusal_reasons import Reason, Refusal
 from treenail.domain.ports import Cloud, VolumeCost
-from treenail.domain.scheduling.broken_classes import BrokenClasses
+from treenail.domain.scheduling.broken_classes import BrokenClasses, unready
 from treenail.domain.scheduling.catalogue_delays import CatalogueDelays
+from treenail.domain.scheduling.last_catalogues import LastCatalogues
 from treenail.domain.scheduling.nothing_to_buy import NothingToBuy, nothing_to_buy
 from treenail.domain.scheduling.reserved_offers import PoolStocks
 from treenail.domain.scheduling.type_gauges import type_series
@@ -54,9 +55,31 @@ class _CatalogueRead:
     """The cloud's answer to what a node class can launch, and the delays within the call."""
 
     key: CatalogueKey
+    of: NodeClass
     asked_at: datetime
     outcome: Outcome[tuple[InstanceType, ...]]
     delays: tuple[Delay, ...]
+
+
+@dataclass(slots=True)
+class _Selection:
+    """What the pools of a snapshot offer now, what they would ordinarily, and which offer nothing."""
+
+    offers: list[PoolOffer] = field(default_factory=list)
+    ordinary: list[PoolOffer] = field(default_factory=list)
+    not_ready: list[Refusal] = field(default_factory=list)
+    unanswered: list[str] = field(default_factory=list)
+
+    def refuse(self, pool: NodePool, why: str) -> None:
+        self.not_ready.append(Refusal(pool.name, Reason.POOL_NOT_READY, why))
+
+    @property
+    def differ(self) -> bool:
+        """True if more would be offered ordinarily."""
+        return any(
+            now.instance_types is not then.instance_types or now.limits_left != then.limits_left
+            for now, then in zip(self.offers, self.ordinary, strict=True)
+        )
 
 
 SelectorInbox: TypeAlias = (
@@ -104,10 +127,10 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._catalogues: TLRUCache[CatalogueKey, PoolStocks] = TLRUCache(
             _MOST_CATALOGUES, self._until, timer=clock
         )
-        # The catalogues as they were last read: they serve on while EC2 does not answer, `_unanswered` ones.
-        self._last_read = LRUCache[CatalogueKey, PoolStocks](_MOST_CATALOGUES)
+        self._last_read = LastCatalogues(_MOST_CATALOGUES)
+        # Those that the last one serves for.
         self._unanswered: set[CatalogueKey] = set()
-        self._problems: TTLCache[CatalogueKey, str] = TTLCache(
+        self._problems: TTLCache[CatalogueKey, Exception] = TTLCache(
             _MOST_CATALOGUES, _FAILURE_SECONDS, timer=clock
         )
         self._ran_out = UnavailableOfferings(clock)
@@ -191,7 +214,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         for key, stock in list(self._catalogues.items()):
             if learned.disproves(stock.types):
                 del self._catalogues[key]
-                self._last_read.pop(key, None)
+        self._last_read.unlearn(learned)
         for key in self._asked:
             self._asked[key] += (learned,)
 
@@ -206,18 +229,20 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 self._problems.pop(read.key, None)
                 self._tell_news(read.key, types)
                 if not any(observation.disproves(types) for observation in observations):
-                    self._catalogues[read.key] = self._last_read[read.key] = PoolStocks(types)
+                    self._catalogues[read.key] = PoolStocks(types)
+                    self._last_read.note(read.of, read.key.kubelet, self._catalogues[read.key])
             case failed:
-                self._fail(read.key, failed.error)
+                self._fail(read, failed.error)
         self._reporter.tell(_checked(read))
 
-    def _fail(self, key: CatalogueKey, error: Exception) -> None:
+    def _fail(self, read: _CatalogueRead, error: Exception) -> None:
         """Take in that a catalogue was not read. Where EC2 only did not answer, the last one serves on."""
+        key = read.key
         if isinstance(error, NodeClassNotReadyError):
             # What could be bought before cannot any more.
             self._catalogues.pop(key, None)
-            self._last_read.pop(key, None)
-        last = self._last_read.get(key)
+            self._last_read.forget(read.of, key.kubelet)
+        last = self._last_read.of(read.of, key.kubelet)
         if last is not None:
             self._unanswered.add(key)
             self._catalogues.setdefault(key, last)
@@ -228,8 +253,8 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             )
             return
         self._tell_news(key, ())
-        problem = self._problems[key] = str(error)
-        self.log("nodepool cannot buy for now", node_class=str(key.node_class), why=problem)
+        self._problems[key] = error
+        self.log("nodepool cannot buy for now", node_class=str(key.node_class), why=str(error))
 
     def _until(self, key: CatalogueKey, stock: PoolStocks, now: float) -> float:
         """Return until when a catalogue is good."""
@@ -239,9 +264,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
 
     def _select(self, taken: SnapshotTaken) -> None:
         """Ask for the catalogues that are missing; with none missing, pass the snapshot on."""
-        offers: list[PoolOffer] = []
-        ordinary: list[PoolOffer] = []
-        not_ready: list[Refusal] = []
+        found = _Selection()
         needed: dict[CatalogueKey, None] = {}
         missing = False
         now = self._timers.monotonic()
@@ -250,19 +273,21 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             paused = self._pauses.paused(now)
         for pool in taken.snapshot.pools:
             node_class = taken.snapshot.node_classes.get(str(pool.node_class))
-            problem = _unready(pool, node_class) or self._broken.problem(pool.node_class, now)
+            problem = unready(pool, node_class) or self._broken.problem(pool.node_class, now)
             if problem or node_class is None:
-                not_ready.append(Refusal(pool.name, Reason.POOL_NOT_READY, problem))
+                found.refuse(pool, problem)
                 continue
             key = catalogue_key(pool, node_class)
             needed[key] = None
             if key in self._problems:
-                not_ready.append(Refusal(pool.name, Reason.POOL_NOT_READY, self._problems[key]))
+                found.refuse(pool, str(self._problems[key]))
+                if not isinstance(self._problems[key], NodeClassNotReadyError):
+                    found.unanswered.append(pool.name)
             elif key in self._catalogues:
                 ran_out = self._ran_out.of(pool.node_class) | paused
-                now_sold = self._offers(pool, node_class, key, taken, ran_out)
-                offers += now_sold
-                ordinary += self._ordinary(pool, key, taken, now_sold)
+                offers = self._offers(pool, node_class, key, taken, ran_out)
+                found.offers += offers
+                found.ordinary += self._ordinary(pool, key, taken, offers)
             else:
                 missing = True
                 self._ask(key, node_class, pool.kubelet or node_class.kubelet)
@@ -272,7 +297,24 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             delays = (
                 self._delays.during(needed, taken.snapshot.taken_at, self._timers.now()) if decides else ()
             )
-            self._pass_on(taken, tuple(offers), tuple(ordinary), tuple(not_ready), delays)
+            self._pass_on(taken, found, delays)
+
+    def _pass_on(self, taken: SnapshotTaken, found: _Selection, delays: tuple[Delay, ...]) -> None:
+        del self._waiting[taken.consolidation is not None]
+        self.within(taken.decision.context)
+        self._packer.tell(
+            PackRequested(
+                decision=taken.decision,
+                snapshot=taken.snapshot,
+                offers=tuple(found.offers),
+                not_ready=tuple(found.not_ready),
+                selected_at=self._timers.now(),
+                consolidation=taken.consolidation,
+                delays=delays,
+                ordinary_offers=tuple(found.ordinary) if found.differ else (),
+                unanswered=tuple(found.unanswered),
+            )
+        )
 
     def _offers(
         self,
@@ -337,34 +379,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             ("ec2", "catalogue", str(key)),
             noting_delays(lambda: self._cloud.instance_types(node_class, kubelet), delays),
             self.me,
-            lambda outcome: _CatalogueRead(key, asked_at, outcome, placed(delays, asked_at)),
-        )
-
-    def _pass_on(
-        self,
-        taken: SnapshotTaken,
-        offers: tuple[PoolOffer, ...],
-        ordinary: tuple[PoolOffer, ...],
-        not_ready: tuple[Refusal, ...],
-        delays: tuple[Delay, ...],
-    ) -> None:
-        differ = any(
-            now.instance_types is not then.instance_types or now.limits_left != then.limits_left
-            for now, then in zip(offers, ordinary, strict=True)
-        )
-        del self._waiting[taken.consolidation is not None]
-        self.within(taken.decision.context)
-        self._packer.tell(
-            PackRequested(
-                decision=taken.decision,
-                snapshot=taken.snapshot,
-                offers=offers,
-                not_ready=not_ready,
-                selected_at=self._timers.now(),
-                consolidation=taken.consolidation,
-                delays=delays,
-                ordinary_offers=ordinary if differ else (),
-            )
+            lambda outcome: _CatalogueRead(key, node_class, asked_at, outcome, placed(delays, asked_at)),
         )
 
 
@@ -379,16 +394,3 @@ def _checked(read: _CatalogueRead) -> NodeClassChecked:
             )
         case failed:
             return NodeClassChecked(key=read.key, problem=str(failed.error), certain=False)
-
-
-def _unready(pool: NodePool, node_class: NodeClass | None) -> str:
-    """Return why a pool cannot buy at all, or nothing."""
-    if pool.deleting:
-        return "the pool is being deleted"
-    if pool.static:
-        return "the pool has replicas, and gets no nodes for pods"
-    if node_class is None:
-        return f"its node class {pool.node_class} is missing"
-    if node_class.deleting:
-        return f"its node class {pool.node_class} is being deleted"
-    return ""

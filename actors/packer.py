@@ -168,6 +168,7 @@ class Packer(DomainActor[PackerInbox]):
                 selected_at=request.selected_at,
                 packed_at=self._timers.now(),
                 not_ready=request.not_ready,
+                unanswered=request.unanswered,
                 delays=request.delays,
                 failure=failure,
             )

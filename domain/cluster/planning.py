@@ -121,7 +121,7 @@ class PackRequested:
     """The pools that may buy, heaviest first, and why the others may not; what delayed finding that out.
 
     `ordinary_offers` are the offers as they would be had no capacity run out, and were all claims launched;
-    none where they are the same.
+    none where they are the same. `unanswered` are pools of which EC2 did not answer what they sell.
     """
 
     decision: Decision
@@ -132,6 +132,7 @@ class PackRequested:
     consolidation: Consolidation | None = None
     delays: tuple[Delay, ...] = ()
     ordinary_offers: tuple[PoolOffer, ...] = ()
+    unanswered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +142,8 @@ class PlanDecided:
     Of a consolidation move, `removed` are the nodes that go, `saves` is what the cluster costs less by it,
     $/h, `costs` what making it does, $ once. It holds once the decisions `after` are made. A return to the
     pools `back_to`, of higher weight, may cost `premium` ($/h) more than planned. `not_ready` are the pools
-    that may not buy, `delays` what delayed finding out what the others can; a plan that was not made is
-    empty, and `failure` says why.
+    that may not buy, `unanswered` those of which EC2 did not answer what they sell, and `delays` what delayed
+    finding out what the others can; a plan that was not made is empty, and `failure` says why.
     """
 
     decision: Decision
@@ -158,6 +159,7 @@ class PlanDecided:
     back_to: tuple[str, ...] = ()
     premium: float = 0.0
     not_ready: tuple[Refusal, ...] = ()
+    unanswered: tuple[str, ...] = ()
     delays: tuple[Delay, ...] = ()
     failure: str = ""
 

@@ -1,4 +1,4 @@
-"""Broken node classes: those with a failed launch for a reason other than capacity, and their backoff."""
+"""Pools that cannot buy: for what they are, or as a launch of their node class failed lately; its backoff."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from treenail.domain.model.backoff import Backoff
-from treenail.domain.model.node_classes import NodeClassRef
+from treenail.domain.model.node_classes import NodeClass, NodeClassRef
+from treenail.domain.model.node_pools import NodePool
 
 # What was made a moment ago is known to EC2 within seconds; all else waits for somebody to mend it.
 _BACKOFF: Final = Backoff(first=5.0, longest=30.0)
@@ -43,3 +44,16 @@ class BrokenClasses:
         """Return why a node class is left alone; "" where it is not."""
         known = self._broken.get(node_class)
         return known.why if known is not None and now < known.until else ""
+
+
+def unready(pool: NodePool, node_class: NodeClass | None) -> str:
+    """Return why a pool cannot buy at all, or nothing."""
+    if pool.deleting:
+        return "the pool is being deleted"
+    if pool.static:
+        return "the pool has replicas, and gets no nodes for pods"
+    if node_class is None:
+        return f"its node class {pool.node_class} is missing"
+    if node_class.deleting:
+        return f"its node class {pool.node_class} is being deleted"
+    return ""

@@ -15,13 +15,16 @@ def to_be_made_without(expected: AbstractSet[str], decided: PlanDecided) -> bool
     """Return whether a plan is to be made anew without the `expected` pods, which come last.
 
     So it is where it has places for them, and maybe therefore none for a pod that waits; and where it buys
-    for them from a pool that is for pods only.
+    for them from a pool that is for pods only, or of less weight than one of which EC2 did not answer what it
+    sells.
     """
     plan = decided.plan
     placed = {*plan.nominations, *(uid for claim in plan.claims for uid in claim.pods)}
     if placed.isdisjoint(expected):
         return False
-    strict = {pool.name for pool in decided.snapshot.pools if pool.for_pods_only}
+    pools = decided.snapshot.pools
+    least = max((pool.weight for pool in pools if pool.name in decided.unanswered), default=0)
+    strict = {pool.name for pool in pools if pool.for_pods_only or pool.weight < least}
     if any(not expected.isdisjoint(claim.pods) for claim in plan.claims if claim.pool in strict):
         return True
     return any(

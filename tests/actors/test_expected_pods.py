@@ -402,6 +402,21 @@ def test_a_pool_for_pods_only_buys_nothing_for_pods_to_come() -> None:
     assert _promised(stage) == ["p1"]
 
 
+@pytest.mark.parametrize(("unanswered", "anew"), [(("heavy",), True), ((), False)])
+def test_a_pool_buys_nothing_for_pods_to_come_while_it_is_not_known_what_a_heavier_one_sells(
+    unanswered: tuple[str, ...], *, anew: bool
+) -> None:
+    stage = Knowing(P1, WEB)
+    stage.see(replace(node_pool("heavy", version=5), weight=1))
+    stage.close_batch()
+
+    plan = decided(stage.selector.of(SnapshotTaken)[-1].snapshot, planned_claim(*_planned(stage)))
+    stage.tell(replace(plan, unanswered=unanswered))
+
+    assert _promised(stage) == ([] if anew else ["p1", "to come", "to come", "to come"])
+    assert [_planned(stage) for _ in range(anew)] == [["p1"]] * anew
+
+
 def test_a_node_is_explained_by_the_pods_it_was_bought_for_that_were_to_come() -> None:
     stage, made = _bought(replace(WEB, part_of="Deployment/web"))
 

@@ -16,6 +16,7 @@ from treenail.domain.model.errors import NodeClassNotReadyError, PortError, Unav
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_classes import DEFAULT_KUBELET, BlockDevice, Kubelet, NodeClass
 from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.observed_capacity import MemoryObserved
 from treenail.domain.model.requirements import Operator, Requirement, Requirements
 from treenail.domain.model.zonal_shifts import ZonesShifted
 from treenail.domain.packing.problem import PoolOffer
@@ -301,6 +302,40 @@ def test_the_last_catalogue_serves_while_ec2_does_not_answer_and_is_asked_for_ev
     stage.take()
 
     assert stage.read() == 5
+
+
+@pytest.mark.parametrize(
+    ("of_class", "offers"),
+    [
+        (replace(node_class(), resource_version=7), 1),
+        (replace(node_class(), resource_version=7, generation=2, role="other"), 0),
+    ],
+)
+def test_the_last_catalogue_serves_for_a_class_whose_status_is_new_and_not_for_one_that_is_another(
+    of_class: NodeClass, offers: int
+) -> None:
+    stage = Selecting()
+    stage.take()
+    stage.requests()
+    stage.cloud.troubles.fail("instance_types", UnavailableError("no answer"))
+
+    stage.take(of_class=of_class)
+
+    request = stage.only()
+    assert len(request.offers) == offers
+    assert request.unanswered == (() if offers else ("default",))
+
+
+def test_a_catalogue_that_was_wrong_about_a_node_serves_no_more() -> None:
+    stage = Selecting()
+    stage.take()
+    stage.requests()
+    stage.cloud.troubles.fail("instance_types", UnavailableError("no answer"))
+
+    stage.selector.tell(MemoryObserved(instance_type=LARGE.name, image_id="ami-1", memory=1))
+    stage.take()
+
+    assert stage.only().offers == ()
 
 
 def test_a_class_that_cannot_be_launched_from_is_left_alone_for_five_seconds() -> None:
