@@ -21,7 +21,7 @@ class BufferWrites:
         self._retries = retries
 
     def set(self, status: BufferStatus) -> None:
-        """Set what was found for a buffer: two requests, one where that is there already.
+        """Set the status of a buffer: one read, and one write unless the status is there already.
 
         Raises:
             InvalidError: it is not to be written.

@@ -139,8 +139,8 @@ class ClaimWrites:
     def patch(self, name: str, patch: ClaimPatch, version: int | None) -> NodeClaim:
         """Change a claim: a request for its metadata and one for its status, where both change.
 
-        `version` must hold for the first. What others write in between does not keep the second from being
-        done: it is done again, on what is there then.
+        `version` must hold for the first request. After a write by another in between, the second is repeated
+        on the object as it is then.
         """
         parts = parts_of(patch)
         if not parts:

@@ -25,7 +25,7 @@ class ConflictRetries:
         self._pause = pause
 
     def run(self, change: Callable[[], R]) -> R:
-        """Return what `change` does, which reads anew what it builds on; seven attempts at most.
+        """Return the result of `change`, which reads the object anew each time; seven attempts at most.
 
         Raises:
             ConflictError: another writer came before each of them.

@@ -99,7 +99,7 @@ class Connection:
         """Return a connection as a kubeconfig says, without one as a pod's service account does.
 
         `kubeconfig` may be several files, separated as in KUBECONFIG, which are merged as kubectl does.
-        `qps` and `burst` limit the writes; `dated` hears what time it is there, with each answer; `may_write`
+        `qps` and `burst` limit the writes; `dated` is called with the time in each answer; `may_write`
         and `timeout` are as for the class. Nothing is asked of the server yet.
 
         Raises:

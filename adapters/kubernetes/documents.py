@@ -20,7 +20,7 @@ class _Annotations(msgspec.Struct):
 
 
 class WatchHeader(headers.Header, rename="camel"):
-    """What tells one object from another, in its metadata, and a bookmark from those."""
+    """The metadata that identifies an object and its version, or a bookmark."""
 
     annotations: _Annotations | None = None
 

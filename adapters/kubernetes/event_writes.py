@@ -49,8 +49,8 @@ def new_event(event: ClusterEvent, at: datetime, count: int = 1) -> Tree:
     """Return the v1 Event to create, with its count so far.
 
     Of core v1, not events.k8s.io/v1: they are two views of one object, but only this one may be counted
-    without an instance and an action that say nothing here. Its name follows from when and what, so that no
-    other event has it.
+    without an instance and an action, which would say nothing here. Its name is made from its time and
+    content, so that no other event has it.
     """
     message = _cut(event.message)
     tree = event_manifest(replace(event, message=message), first=at, last=at, count=count)

@@ -16,9 +16,10 @@ _AT_ONCE: Final = 100
 
 
 class FactPublisher:
-    """Tells one listener: all there is, once every resource was read, then the changes. A thread's work.
+    """A publisher of facts to one listener: all objects, once every resource was read, then the changes.
 
-    While the listener is congested nothing is told; what changes meanwhile is told once, as it is then.
+    It runs on a thread of its own. While the listener is congested nothing is sent; an object that changes
+    meanwhile is sent once, in its last state.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class FactPublisher:
         self._resync_at: float | None = None
 
     def run(self) -> None:
-        """Tell, until stopped."""
+        """Send facts until stopped."""
         while self._something_to_tell():
             if self._congested():
                 with self._store.wake:
@@ -50,7 +51,7 @@ class FactPublisher:
             self._tell()
 
     def stop(self) -> None:
-        """Tell nothing any more."""
+        """Send nothing any more."""
         with self._store.wake:
             self._stopped = True
             self._store.wake.notify_all()

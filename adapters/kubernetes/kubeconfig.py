@@ -25,12 +25,12 @@ class KubeconfigFileError(Exception):
 
 
 def current_context(paths: str) -> str | None:
-    """Return the context in use of one or several files, as kubectl: that of the first file that names one.
+    """Return the current context of one or several files, as kubectl: that of the first file with one.
 
-    `paths` are separated as KUBECONFIG's are. Files that are not there are passed over, as kubectl does.
+    `paths` are separated as in KUBECONFIG. Missing files are skipped, as kubectl does.
 
     Raises:
-        KubeconfigFileError: one of several cannot be read. The only one raises its error as it is.
+        KubeconfigFileError: one of several files cannot be read. A single file raises its error as it is.
     """
     files = [Path(path).expanduser() for path in paths.split(os.pathsep) if path]
     for file in files:

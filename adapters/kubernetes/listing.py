@@ -22,11 +22,11 @@ E = TypeVar("E", bound=Versioned)
 
 @dataclass(slots=True, eq=False)
 class Listing(Generic[E]):
-    """What was read of a list so far.
+    """The part of a list that was read so far.
 
-    `since` is the revision that was known when it was asked for, `there` are the uids of what it holds,
-    `changed` its objects that were not known as they are, and `gone` the uids of what was deleted meanwhile,
-    as a watch told.
+    `since` is the revision that was known when the list was asked for, `there` are the uids of its objects,
+    `changed` those objects whose version was not known, and `gone` the uids of objects that a watch said were
+    deleted meanwhile.
     """
 
     since: int

@@ -42,7 +42,7 @@ def node_patch(patch: NodePatch) -> Tree:
 def merged_taints(known: list[Tree], patch: NodePatch) -> list[Tree]:
     """Return the taints of a node as the patch would have them; a node has one per key and effect.
 
-    Those that stay do so as they are: since when they are there says how long pods may tolerate them.
+    Remaining taints are not changed: the time they were added at decides how long pods may tolerate them.
     """
     removed = taints(patch.remove_taints)
     kept = [t for t in known if _said(t) not in removed]

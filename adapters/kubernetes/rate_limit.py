@@ -16,9 +16,9 @@ _SHORTEST_PAUSE: Final = 0.001
 
 
 class RateLimit:
-    """A token bucket that threads wait at, any number of them: the most urgent first, and each its share.
+    """A token bucket that any number of threads wait at: the most urgent first, and each purpose its share.
 
-    Those who wait for one purpose go in the order they came.
+    Threads of one purpose go in the order they came.
     """
 
     def __init__(

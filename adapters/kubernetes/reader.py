@@ -46,7 +46,7 @@ _OLDER_NODE_CLAIM: Final = replace(NODE_CLAIM, api_version="karpenter.sh/v1beta1
 
 @dataclass(frozen=True, slots=True)
 class _Watch:
-    """What runs to know all there is, whether anybody is told or not."""
+    """The running watch of everything: its store and threads. It runs whether or not there is a listener."""
 
     store: WatchStore
     relister: PeriodicRelister
@@ -132,7 +132,7 @@ class KubernetesReader:
         thread.start()
 
     def stop(self) -> None:
-        """Tell no more facts, and read none. Another may be told from now on."""
+        """Publish no more facts, and read none. `feed` may be called again after it."""
         self._attachments.stop()
         threads = [self._drain] if self._drain is not None else []
         watching, self._watching = self._watching, None
@@ -240,7 +240,8 @@ class KubernetesReader:
     def list_claims(self) -> tuple[NodeClaim, ...]:
         """Return all claims there are now, by name.
 
-        Of one that cannot be understood there is what can be read: the instance of that is not garbage.
+        Of a claim that cannot be understood, the readable parts are returned, so that its instance is not
+        taken for garbage.
 
         Raises:
             UnavailableError: neither kind of claim is served, or NodeClaims only in an older version.

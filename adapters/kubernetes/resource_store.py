@@ -106,7 +106,7 @@ class WatchedResource:
         return self._store.holds_any(self._resource)
 
     def interrupted(self, error: PortError) -> None:
-        """What was told stays true until something else is."""
+        """Keep all that was read: it counts until something newer is read."""
 
     def goes_on(self) -> None:
-        """What comes is told."""
+        """Do nothing: new objects are taken in as they come."""

@@ -51,7 +51,7 @@ class SharedSecret:
         return f"{self._namespace}/{self._name}"
 
     def read(self) -> Kept | None:
-        """Return what it holds, None where it is not there; PortError where it cannot be read."""
+        """Return the data of the Secret, None if there is none; PortError where it cannot be read."""
         try:
             body = self._calls.read(self._path)
         except NotFoundError:

@@ -77,7 +77,7 @@ class Stored:
         """Read an answer.
 
         Raises:
-            InvalidError: what is there is not such an object.
+            InvalidError: the answer is no such object.
         """
         try:
             content = _DECODER.decode(body)

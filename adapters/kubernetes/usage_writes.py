@@ -22,7 +22,7 @@ class UsageWrites:
         self._calls = calls
 
     def set(self, about: ObjectRef, usage: PoolUsage) -> None:
-        """Set what a pool has: two requests, one where that is there already.
+        """Set the usage of a pool: one read, and one write unless the usage is there already.
 
         Raises:
             InvalidError: objects of this kind do not show it, or this one is not to be written.

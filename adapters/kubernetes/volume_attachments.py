@@ -103,7 +103,7 @@ class _Attachments:
             self._known.pop(uid, None)
 
     def reached(self, revision: int) -> None:
-        """It does not matter up to when nothing happened."""
+        """Do nothing: the revision does not matter here."""
 
     def not_served(self) -> None:
         with self._changed:
