@@ -21,7 +21,7 @@ from treenail.domain.model.runtime import Done, Failed, Outcome
 from treenail.domain.ports import Cloud, ClusterWriter
 from treenail.domain.telemetry import metrics
 
-# The ordinary way is always there: what does not work soon is left to it.
+# After so many attempts the ordinary way is left to do it: the scheduler binds the pods.
 _MOST_ATTEMPTS: Final = 8
 _MOST_NAMES: Final = 16_384
 

@@ -19,7 +19,7 @@ from treenail.domain.model.purposes import Purpose
 from treenail.domain.model.runtime import Done, Failed, Outcome, TaskKey
 from treenail.domain.ports import Cloud, ClusterWriter
 
-# Those that join together are looked at together.
+# Nodes that join within this time are looked at together.
 _GATHER_SECONDS: Final = 2.0
 # Half of EC2's limit: others of the account need the rest.
 _PACE_SECONDS: Final = 0.2

@@ -280,7 +280,7 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
             )
         if isinstance(did.outcome, Failed):
             if isinstance(did.outcome.error, ConflictError) and view != did.tried_on:
-                # What it conflicted with is known by now: kubelets write often while they join.
+                # The write it conflicted with is known by now: kubelets write often while they join.
                 self._look(name)
             elif view is not None:
                 self._work.retry(name)

@@ -142,7 +142,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         # The last decision's, and the last one to be consolidated: the first is not to wait for the other.
         self._waiting: dict[bool, SnapshotTaken] = {}
         self._excluded: dict[str, object] = {}
-        # Those being read, with what was learned meanwhile: the answer may not know of it.
+        # Catalogues being read, with capacity observed meanwhile: the answer may not include it.
         self._asked: dict[CatalogueKey, tuple[CapacityObserved, ...]] = {}
 
     def handle(self, message: SelectorInbox) -> None:
@@ -338,7 +338,8 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         )
         on_offer = (one for offer in offers for one in offer.instance_types)
         nothing = nothing_to_buy(pool, on_offer, strict=self._strict)
-        # What consolidation leaves alone pods that wait may have.
+        # Offerings kept from consolidation may be for sale to waiting pods: what it cannot buy is not
+        # reported.
         if nothing is not None and taken.consolidation is None:
             self._reporter.tell(nothing)
         return offers

@@ -79,7 +79,7 @@ class SoftTainter(DomainActor[SoftTainterInbox]):
     def _note(self, changed: NodeChanged) -> None:
         name, view = changed.name, changed.view
         if view is None or view.node is None or not view.registered or view.leaving or changed.untouched:
-            # One that is taken now is tainted otherwise; what is not ours to write stays as it is.
+            # A node that leaves has another taint, and a node that is not ours is not written to.
             self._views.pop(name, None)
             self._not_before.pop(name, None)
             self._work.forget(name)

@@ -128,7 +128,7 @@ class System:
         self._disruptors: dict[str, Ref[DisruptorInbox]] = {}
         self._hosted_disruptors: dict[str, Ref[DisruptorInbox]] = {}
         self._making_disruptor = Lock()
-        # Those that are made when provisioning comes back; what they would have been told is kept until then.
+        # Actors that are made when provisioning comes back; messages to them are kept until then.
         self._provisions = settings.provisioning
         self._standing_by: dict[str, Callable[[], None]] = {}
         self.model = ClusterModel(

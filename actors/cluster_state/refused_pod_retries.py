@@ -48,7 +48,7 @@ class RefusedPodRetries:
         if changes.pools:
             kinds.add(Help.POOLS)
         gone = any(self._model.objects.view(name) is None for name in changes.views)
-        # Each of them is looked at: those refused among them may be known otherwise now.
+        # All are asked, as asking also updates what is known of the refused pods among them.
         others = [uid for uid in changes.pods if self._came_or_went(uid)]
         if gone or others or changes.bound:
             kinds.add(Help.COMPANY)

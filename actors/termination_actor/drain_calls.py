@@ -91,7 +91,7 @@ class DrainCalls:
         if state.deadline is not None and labels.TERMINATION_TIMESTAMP not in claim.annotations:
             annotations[labels.TERMINATION_TIMESTAMP] = write_instant(state.deadline)
         if state.nothing_bought:
-            # Nobody need look for an instance before it goes.
+            # So no instance is looked for before the claim goes.
             annotations[labels.LAUNCH] = NOTHING_BOUGHT
         why = disrupting(claim, state.cause)
         self._writer.patch_claim(claim.name, ClaimPatch(annotations=annotations, conditions=why))

@@ -41,7 +41,7 @@ class Evictions:
         self._monotonic = monotonic
         self._asked: dict[str, None] = {}
         self._leaving: TTLCache[str, None] = TTLCache(_MOST, _HEARD_SECONDS, timer=monotonic)
-        # Those that could not be evicted, by uid: when that was last, and how often.
+        # Pods whose eviction was refused, by uid: the time of the last refusal, and the number of them.
         self._refused: TTLCache[str, tuple[float, int]] = TTLCache(
             _MOST, 2 * _LONGEST_SECONDS, timer=monotonic
         )

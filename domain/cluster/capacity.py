@@ -102,7 +102,7 @@ class Capacity:
         if kept and not beside_buffers:
             reserved = reserved.minus(total(p.requests for p in kept))
         occupancy = Occupancy(pods=pods, promised=promised, reserved=reserved)
-        # Those of a node in use are there, mostly, and count as they are.
+        # Daemon pods of a node in use mostly exist, and count as they are.
         daemon_sets = self._objects.daemons.values() if view.initialized else self.sized_daemons()
         daemons = (d.spec for d in daemon_sets)
         if self._open(view) and not closed:

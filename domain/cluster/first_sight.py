@@ -27,7 +27,7 @@ class FirstSight:
     """
 
     def __init__(self) -> None:
-        # By uid and what was dated: what the object says, and what we go by.
+        # By uid and field: the time in the object, and the time used in its place.
         self._dated: dict[str, dict[str, tuple[datetime, datetime]]] = {}
         self._complete_at: datetime | None = None
 

@@ -76,7 +76,7 @@ def first_after(schedule: str, instant: datetime) -> datetime | None:
     try:
         return None if plain is None else next(CronSim(plain, instant), None)
     except CronSimError:
-        # No month of it has such a day.
+        # No month has such a day.
         return None
 
 

@@ -140,7 +140,8 @@ def _said(claim: NodeClaim) -> tuple[Origin, ...]:
     if origins is None:
         # It may have replaced a node: the unknown saving counts as infinite as long as it may matter.
         return (Origin(saving=math.inf, at=claim.created_at, replaced=()),)
-    # No claim was made for what came after it: whoever wrote a later time keeps the node no longer by that.
+    # A claim was made for nothing that came after it: a later time, written by somebody, keeps the node no
+    # longer.
     return tuple(
         Origin(saving=one.saving, at=min(one.at, claim.created_at), replaced=one.replaced) for one in origins
     )

@@ -13,7 +13,7 @@ from treenail.domain.model.fleets import Instance
 
 # Checks that fail for less may be mended by themselves.
 _LASTING: Final = timedelta(seconds=120)
-# The kinds that statuses of instances tell of, and those that reservations do.
+# The kinds that are found in statuses of instances, and those found in reservations.
 OF_STATUSES: Final = frozenset(
     {InterruptionKind.INSTANCE_STATUS, InterruptionKind.SYSTEM_STATUS, InterruptionKind.EVENT_STATUS}
 )

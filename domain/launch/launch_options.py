@@ -52,7 +52,7 @@ class _Offered:
 
 
 _Choice: TypeAlias = tuple[str, tuple[Override, ...]]
-# The same without partitions, and the types it is from: what claims that differ in their names alone share.
+# A choice before a partition is drawn, with its types: claims that differ in their names alone share it.
 _Draft: TypeAlias = tuple[str, Sequence[_Offered], Sequence[Override]]
 
 
@@ -66,7 +66,7 @@ class LaunchOptions:
     def __init__(self, types: Iterable[InstanceType]) -> None:
         self._types = {one.name: one for one in types}
         self._places = tuple({_place(o): o for one in self._types.values() for o in one.offerings}.values())
-        # By the places that suit a claim, of which there are few combinations: the types to be had there.
+        # By the places that suit a claim, the types offered there. There are few combinations of places.
         self._offered: dict[tuple[object, ...], dict[str, _Offered]] = {}
         self._drafts: dict[tuple[object, ...], _Draft] = {}
         self._chosen: dict[str, _Choice] = {}

@@ -30,7 +30,7 @@ from treenail.domain.model.nodes import NodeClaim
 from treenail.domain.model.taints import UNREGISTERED
 
 _MARK: Final = re.compile("([^/]+)/([0-9]{1,9})/(.*)")
-# What Karpenter merges into one call at most.
+# Karpenter merges no more instances into one call.
 _MOST_INSTANCES: Final = 1000
 _NO_TAGS: Final[Mapping[str, str]] = {}
 

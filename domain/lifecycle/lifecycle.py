@@ -134,7 +134,7 @@ def _next_step(view: NodeView, now: datetime, alone: LeftAlone | None) -> NextSt
         news = shape_news(view)
         if news is not None:
             return PatchClaim(claim=claim, patch=ClaimPatch(conditions=(news,)))
-        # That of the others is its pool's disruptor's.
+        # The expiry of claims of pools is the business of their pool's disruptor.
         if alone is not LeftAlone.NO_POOL or expires is None:
             return None
         due = now >= expires

@@ -38,7 +38,7 @@ class Backoff:
 
 # Of calls to the API server and to EC2, whose adapters have tried each some times already.
 CALLS: Final = Backoff(first=1.0, longest=20.0)
-# Of launches for a claim that says itself what it is to be: as Karpenter tries them.
+# Launches of a claim without a pool, with the pauses that Karpenter makes.
 RELAUNCHES: Final = Backoff(first=2.0, longest=60.0)
 
 

@@ -58,7 +58,7 @@ PLACED_ANEW: frozenset[Cause] = REPLACED | {Cause.SCALED_DOWN}
 CONSOLIDATION: frozenset[Cause] = frozenset({Cause.EMPTY, Cause.UNDERUTILIZED})
 
 
-# Those that EC2 tells of our own terminations too.
+# Causes that EC2 also reports after our own terminations.
 STOPPING: frozenset[Cause] = frozenset({Cause.INSTANCE_STOPPED, Cause.INSTANCE_TERMINATED})
 
 

@@ -79,7 +79,7 @@ PAYBACK: Final = "treenail.sh/payback"
 # On a pool: by how much more its nodes may be replaced with nodes of a pool of higher weight, such as 20%.
 RETURN: Final = "treenail.sh/return"
 MADE_EARLY: Final = "treenail.sh/made-early"
-# On what makes pods: "pods" where no node is wanted for those that are not there yet.
+# On a workload: "pods" where no nodes are wanted for pods that do not exist yet.
 PROVISION_FOR: Final = "treenail.sh/provision-for"
 EXCLUDE_FROM_LOAD_BALANCERS: Final = "node.kubernetes.io/exclude-from-external-load-balancers"
 # Since when a node is empty, in the old API.

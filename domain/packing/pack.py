@@ -53,8 +53,8 @@ def pack_once(problem: Problem) -> PackingPlan:
 
 def _worth_another(first: Attempt, plan: PackingPlan, problem: Problem) -> bool:
     """Return whether packing one by one may place pods that have no place, or save money."""
-    # Somebody was left who could have had another's place: whom Karpenter would have placed is not known
-    # without trying.
+    # A pod was left that could have had another's place: only a trial shows which pods Karpenter would have
+    # placed.
     if len(problem.pods) <= _MOST_CONTENDED and first.contended:
         return True
     if (

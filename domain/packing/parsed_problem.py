@@ -131,7 +131,7 @@ class _ProblemParser:
 
     def _read_terms(self, kind: PodKind, of: Mapping[str, str]) -> Terms:
         spec = kind.spec
-        # Most pods: they share one object, and so one relaxation for each different node affinity.
+        # The usual case: such pods share one object, and so one relaxation for each different node affinity.
         if not (spec.spread or spec.pod_affinity or spec.host_ports):
             return NO_TERMS
         keys = [key for spread in spec.spread for key in spread.match_label_keys]

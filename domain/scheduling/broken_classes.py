@@ -9,7 +9,7 @@ from treenail.domain.model.backoff import Backoff
 from treenail.domain.model.node_classes import NodeClass, NodeClassRef
 from treenail.domain.model.node_pools import NodePool
 
-# What was made a moment ago is known to EC2 within seconds; all else waits for somebody to mend it.
+# A new object is known to EC2 within seconds; any other failure waits until somebody mends it.
 _BACKOFF: Final = Backoff(first=5.0, longest=30.0)
 _FORGOTTEN_AFTER: Final = 60.0
 

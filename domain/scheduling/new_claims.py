@@ -19,7 +19,7 @@ from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.packing.plan import PlannedClaim
 from treenail.domain.packing.pods.counted_devices import is_device_kind, without_devices
 
-# What is written anew, and what no claim can ask for: a node has no name before it is there.
+# The types, which are written anew, and names, which no claim can ask for: a node has none before it exists.
 _NOT_WRITTEN: Final = (labels.INSTANCE_TYPE, labels.HOSTNAME, labels.NODE_NAME)
 # The domains whose labels are Karpenter's to define.
 _OURS: Final = ("karpenter.sh", "karpenter.k8s.aws")

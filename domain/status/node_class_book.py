@@ -12,7 +12,7 @@ from treenail.domain.model.node_class_status import NodeClassStatus
 from treenail.domain.model.node_classes import NodeClass, NodeClassRef
 from treenail.domain.model.nodes import NodeClaim, Status
 
-# The kind that asks for things to be made which must go with it.
+# The kind for which objects are made that must be deleted with it.
 _HELD: Final = "EC2NodeClass"
 _MOST_NAMED: Final = 5
 

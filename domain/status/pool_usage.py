@@ -13,7 +13,7 @@ from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.resources import NOTHING, Resources
 
-# Shown even where there is none of it.
+# Resources that are shown even if the pool has none of them.
 _ALWAYS: Final[Mapping[str, int]] = {"cpu": 0, "memory": 0, "pods": 0, "ephemeral-storage": 0}
 
 

@@ -71,7 +71,7 @@ class Leaving:
     moved_first: dict[str, None] = field(default_factory=dict)
     # Its pods that were deleted because time was up, by uid.
     hurried: dict[str, None] = field(default_factory=dict)
-    # What it was warned of, and people were told.
+    # Warnings that people were told of.
     warned: dict[Cause, None] = field(default_factory=dict)
     delays: EndingDelays = field(default_factory=EndingDelays)
 

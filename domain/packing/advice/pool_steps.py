@@ -25,7 +25,7 @@ _ADD_LABEL: Final = 4.5
 _DROP_REQUIREMENT: Final = 5.0
 _REMOVE_TAINT: Final = 5.0
 _GIBIBYTE: Final = 2**30
-# What these are depends on the pool's node class: another one is needed for others.
+# Labels whose values follow from the pool's node class: another class is needed for other values.
 _OF_THE_CLASS: Final = frozenset({labels.OS, labels.WINDOWS_BUILD})
 
 

@@ -17,7 +17,7 @@ from treenail.domain.packing.refusal_reasons import Reason
 # Taints that say what state a node is in: to put up with them helps nobody.
 _STATES: Final = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "karpenter.sh/")
 _DROP: Final = 3.0
-# What the reason does not name may still be what it is about: to change that comes later.
+# A part that the reason does not name may still be the wrong one; changing it is proposed later.
 _DROP_ANOTHER: Final = 3.5
 _AS_THE_VOLUME: Final = 2.0
 
@@ -119,7 +119,8 @@ def _unknown_resource(case: Case) -> Iterable[Step]:
 
 def _too_large(case: Case) -> Iterable[Step]:
     for offered in case.values.offered:
-        # To what the nearest type, or node, leaves: the smallest change with which the pod fits there.
+        # Lowered to what the nearest type, or node, leaves: the smallest change with which the pod fits
+        # there.
         to = amount_of(case.values.about, offered)
         yield from pod_steps.lower(case.spec, case.values.about, to)
     if case.pool is not None:

@@ -141,8 +141,7 @@ class Attempt:
         return False
 
     def _written(self, in_order: Sequence[PodClass]) -> PackingPlan:
-        # Reasons come last, when everybody has a place: what is said of limits and domains is what is left of
-        # them.
+        # Reasons come last, when all pods have their places: they say what is left of limits and domains.
         refusals = self._refusals()
         self._each(in_order, lambda one: self.outcome.refuse(one.index, refusals.of(one)), always=True)
         return plan_of(self.outcome, self._nodes.problems)

@@ -135,7 +135,7 @@ class MoveTerms:
 
         None may become what one of `some` came in place of.
         """
-        # What is left below that is shared out.
+        # The difference between that and the price of the claims is shared out among them.
         slack = most - _cost_of(claims)
         narrowed: list[PlannedClaim] = []
         for claim in claims:

@@ -21,7 +21,7 @@ from treenail.domain.packing.problem import MinValuesPolicy, PoolOffer
 
 NONE_CHEAPER: Final = Block.NONE_CHEAPER.by()
 
-# Which way to buy comes first, as in Karpenter: what a launch prefers where it has the choice.
+# The order in which a launch prefers capacity types, as in Karpenter.
 _PREFERENCE: Final = (labels.RESERVED, labels.SPOT, labels.ON_DEMAND)
 SPOT_ONLY: Final = Requirement(labels.CAPACITY_TYPE, frozenset((labels.SPOT,)))
 

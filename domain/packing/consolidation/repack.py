@@ -94,7 +94,7 @@ class _Repack:
         self._terms = MoveTerms(problem)
         self._hours = hours_to_earn(problem.terms)
         self._bound = bound
-        # Those with all preferences kept, and those in which some had their price.
+        # Groups tried with all preferences kept, and groups also tried with some given up for a price.
         self._at_first = VainTrials(self._cluster)
         self._in_vain = VainTrials(self._cluster)
         self._open = {one.name: one for one in way.order(in_order)}

@@ -130,11 +130,12 @@ def lower_bound(
     # Types that no class may be on would only cheapen the cover.
     known = (cheapest < inf).nonzero()[0]
     room, prices, cheapest = room[known], prices[:, known], cheapest[known]
-    # What each costs with a pod of a class that it holds (I, T).
+    # The cost of each type with a pod of a class that it holds (I, T).
     held = np.where(holds(room, requests[:, np.newaxis]), prices, inf)
     demand = pods @ requests
     if apart:
-        # A node is as much a thing to be had as what is on it: any that holds a pod of those kept apart.
+        # Separated classes make nodes a resource too: each type that holds a pod of such a class provides
+        # one.
         nodes = np.array([np.minimum.reduce(held[each.classes], axis=0) < inf for each in apart])
         demand = np.concatenate([demand, [each.nodes for each in apart]])
         bound = _covered(demand, np.hstack([room, nodes.T]), cheapest)

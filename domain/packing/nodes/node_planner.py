@@ -71,8 +71,8 @@ class NodePlanner:
                 for pod_group in pod_groups
                 for link in pod_group.options_in_order
             )
-            # Without first-fit, nobody says whom Karpenter would have placed. That only matters where limits
-            # left somebody out.
+            # Without first-fit it is not known which pods Karpenter would have placed. That matters only if
+            # limits left some out.
             left = sum(units.values()) - units_in(planned_nodes)
             # Steps ended: what is planned stands, and first-fit would have none to spend either.
             if self._steps.exhausted or not (limited and left):

@@ -36,7 +36,7 @@ class Outcome:
         self.given_up = dict.fromkeys(self.left, 0)
         self._planned = dict.fromkeys(self.left, 0)
         self._why: dict[int, tuple[Refusal, ...]] = {}
-        # The parts that there is something to place of, None for all of them.
+        # The parts with pods to place, None for all of them.
         self._wanted: tuple[int, ...] | None = None
 
     def begin(self, wanted: Mapping[int, int]) -> None:
