@@ -16,7 +16,7 @@ import typer
 from treenail.adapters.api.diagnosis import quoted
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.cli.converted_files import ConvertedFile, SourceFile, converted_files, source_file
-from treenail.adapters.cli.kubeconfig import Context, Kubeconfig
+from treenail.adapters.cli.kubeconfig import Context, Kubeconfig, no_cluster_beside
 from treenail.adapters.cli.output_format import warn
 from treenail.adapters.cli.problems import BadInputError
 
@@ -52,10 +52,12 @@ def convert(
         ManifestFormat, typer.Option("--output", "-o", help="The output format.")
     ] = ManifestFormat.YAML,
     diff: Annotated[bool, typer.Option("--diff", help="Show what would change, not the result.")] = False,
+    ctx: typer.Context,
 ) -> None:
     """Turn Provisioners and AWSNodeTemplates, and any NodePools and EC2NodeClasses, into one version."""
     if bool(file) == from_cluster:
         raise BadInputError("say what to convert: -f FILE or --from-cluster, and not both")
+    no_cluster_beside(file, ctx)
     sources: Sequence[SourceFile] = (
         [_of_cluster(kubeconfig, context, to)]
         if from_cluster

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from treenail.adapters.api.diagnosis import quoted
+from treenail.adapters.cli.problems import BadInputError
 
 if TYPE_CHECKING:  # the library for it takes a third of a second to import
     from treenail.adapters.kubernetes.connection import Connection
@@ -20,6 +22,21 @@ Kubeconfig: TypeAlias = Annotated[
     ),
 ]
 Context: TypeAlias = Annotated[str | None, typer.Option(help="The context of the kubeconfig.")]
+
+
+def no_cluster_beside(files: Sequence[str] | None, command: typer.Context) -> None:
+    """Make sure that no option of a command names a cluster where `files` stand in place of one.
+
+    KUBECONFIG may be set for other commands.
+
+    Raises:
+        BadInputError: there are both.
+    """
+    for name in ("kubeconfig", "context"):
+        source = command.get_parameter_source(name)
+        if files and source is not None and source.name == "COMMANDLINE":
+            problem = f"--{name} names a cluster, --file stands in place of one: give one of the two"
+            raise BadInputError(problem)
 
 
 def connect(

@@ -11,7 +11,7 @@ from typing import Annotated, Final, TypeAlias
 import typer
 
 from treenail.adapters.api.manifests import decode_all
-from treenail.adapters.cli.kubeconfig import Context, Kubeconfig
+from treenail.adapters.cli.kubeconfig import Context, Kubeconfig, no_cluster_beside
 from treenail.adapters.cli.manifest_files import manifests_of
 from treenail.adapters.cli.node_overhead_cost import NodeOverheadCost
 from treenail.adapters.cli.output_format import Output, OutputFormat, warn, write_json
@@ -39,7 +39,9 @@ _DEFAULT_PAYBACK: Final = format_duration(PAYBACK)
 def _duration(written: str) -> timedelta:
     span = parse_duration(written)
     if span is None or span <= timedelta(0):
-        raise BadInputError(f'--payback {written!r} is no duration above 0, such as "2h"')
+        raise BadInputError(
+            f'--payback (CONSOLIDATION_PAYBACK) {written!r} is no duration above 0, such as "2h"'
+        )
     return span
 
 
@@ -73,17 +75,18 @@ _AsOf: TypeAlias = Annotated[
 ]
 
 
-def plan(  # noqa: PLR0913, PLR0917 (each is an option of the command)
+def plan(  # noqa: PLR0913 (each is an option of the command)
+    *,
     file: _Files = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     output: Output = OutputFormat.TABLE,
-    whole: _Whole = False,  # noqa: FBT002 (a flag)
+    whole: _Whole = False,
     payback: _Payback = _DEFAULT_PAYBACK,
-    spot_to_spot: Annotated[  # noqa: FBT002 (a flag)
+    spot_to_spot: Annotated[
         bool, typer.Option("--spot-to-spot", help="Replace spot nodes with cheaper spot nodes, too.")
     ] = False,
-    node_overlays: Annotated[  # noqa: FBT002 (a flag)
+    node_overlays: Annotated[
         bool,
         typer.Option(
             "--node-overlays", help="Heed the cluster's NodeOverlays. Those of files are heeded in any case."
@@ -92,6 +95,7 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
     price_overrides_file: PriceOverridesFile = None,
     as_of: _AsOf = None,
+    ctx: typer.Context,
 ) -> None:
     """Show the nodes that would be given up or replaced, the saving, and what blocks other nodes."""
     prices = own_prices(price_overrides_file)
@@ -101,8 +105,7 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option of the command)
         spot_to_spot=spot_to_spot,
         whole=whole,
     )
-    if file and context is not None:
-        raise BadInputError("--context names a cluster, --file stands in place of one: give one of the two")
+    no_cluster_beside(file, ctx)
     if file:
         model, catalogues, now, warnings = _of_files(file, as_of, prices)
     else:

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from treenail.adapters.api.manifests import decode_all
-from treenail.adapters.cli.kubeconfig import Context, Kubeconfig, connect
+from treenail.adapters.cli.kubeconfig import Context, Kubeconfig, connect, no_cluster_beside
 from treenail.adapters.cli.output_format import Output, OutputFormat
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.takeover.definitions import CONVERT, webhook_of
@@ -37,11 +37,13 @@ def back(
     output: Output = OutputFormat.TABLE,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    ctx: typer.Context,
 ) -> None:
     """Check what keeps Karpenter from taking the cluster as it is. Nothing is changed without --apply.
 
     The exit code is 0 where nothing is in the way, 1 where something must be done first, 2 for bad input.
     """
+    no_cluster_beside(file, ctx)
     if apply and file:
         raise BadInputError("--apply changes a cluster: leave out -f")
     estate = of_files(file) if file else of_cluster(kubeconfig, context)
@@ -50,7 +52,7 @@ def back(
         estate = of_cluster(kubeconfig, context, tell=False)
     parts = (_unread, _running, _definitions, _stamps, _profiles, _claims, _taints)
     findings = [finding for part in parts for finding in part(estate)]
-    if not findings:
+    if not findings and not estate.of_karpenter:
         raise BadInputError("nothing of Karpenter's was found")
     print_findings(findings, output)
 

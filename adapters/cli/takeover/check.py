@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from treenail.adapters.cli.kubeconfig import Context, Kubeconfig
+from treenail.adapters.cli.kubeconfig import Context, Kubeconfig, no_cluster_beside
 from treenail.adapters.cli.output_format import Output, OutputFormat
 from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.takeover.definitions import definitions
@@ -26,11 +26,13 @@ def check(
     output: Output = OutputFormat.TABLE,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    ctx: typer.Context,
 ) -> None:
     """Check what becomes of each object and setting of a cluster that Karpenter runs. Nothing is changed.
 
     The exit code is 0 where nothing is in the way, 1 where something must be done first, 2 for bad input.
     """
+    no_cluster_beside(file, ctx)
     estate = of_files(file) if file else of_cluster(kubeconfig, context)
     parts = (leaders, webhooks, settings_of, definitions, objects)
     findings = [finding for part in parts for finding in part(estate)]

@@ -69,8 +69,13 @@ class Estate:
 
     @property
     def decodable(self) -> tuple[Manifest, ...]:
-        """The manifests of nodes and of Karpenter's kinds."""
-        return tuple(one for one in self.manifests if one.kind in _DECODED)
+        """The manifests of nodes, of Karpenter's kinds, and of kinds of its groups that are not known."""
+        return tuple(one for one in self.manifests if one.kind in _DECODED or one.kind not in _KINDS)
+
+    @property
+    def of_karpenter(self) -> bool:
+        """True if there is an object of Karpenter's groups."""
+        return any(map(_is_of_karpenter, self.manifests))
 
 
 def of_files(files: Sequence[str]) -> Estate:

@@ -219,7 +219,7 @@ def test_the_table_has_moves_in_order_reasons_with_counts_budgets_and_the_sum() 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--payback", "soon"), "--payback 'soon' is no duration above 0, such as \"2h\""),
+        (("--payback", "soon"), "--payback (CONSOLIDATION_PAYBACK) 'soon' is no duration above 0, such as"),
         (("--as-of", "tonight"), "--as-of 'tonight' is no time such as 2026-01-31T09:00:00Z"),
         (("-f", "nowhere.yaml"), "nowhere.yaml: "),
     ],
@@ -282,13 +282,23 @@ def test_zones_that_are_not_of_ec2_are_warned_of_by_name(tmp_path: Path) -> None
     assert "these are no zones of EC2: rack-1a, rack-1b; nodes are bought in us-east-1" in ran.err
 
 
-def test_a_context_does_not_go_with_files() -> None:
-    ran = treenail("plan", "-f", UNDERUSED, "--context", "prod")
+@pytest.mark.parametrize("command", ["plan", "convert", "takeover check", "takeover back"])
+@pytest.mark.parametrize("option", ["--context", "--kubeconfig"])
+def test_an_option_that_names_a_cluster_does_not_go_with_files(command: str, option: str) -> None:
+    ran = treenail(*command.split(), "-f", UNDERUSED, option, "prod")
 
-    assert ran.code == 2
+    assert (ran.code, ran.out) == (2, "")
     assert ran.err == (
-        "treenail: --context names a cluster, --file stands in place of one: give one of the two\n"
+        f"treenail: {option} names a cluster, --file stands in place of one: give one of the two\n"
     )
+
+
+def test_a_kubeconfig_of_the_environment_does_not_keep_files_from_being_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", "prod")
+
+    assert treenail("plan", "-f", UNDERUSED).code == 0
 
 
 def test_a_kind_that_a_snapshot_could_not_read_is_not_taken_for_empty(planned: Any) -> None:

@@ -441,6 +441,21 @@ def test_what_cannot_be_understood_is_in_the_way_of_going_back(tmp_path: Path) -
     assert (verdict, "Like" in why) == ("not understood", True)
 
 
+@pytest.mark.parametrize("command", ["check", "back"])
+def test_a_kind_of_karpenters_group_that_is_not_known_is_in_the_way(tmp_path: Path, command: str) -> None:
+    verdict, why = found(tmp_path, pool(), node_class(), {**pool(), "kind": "NodePol"}, command=command)[
+        "NodePol default"
+    ]
+
+    assert (verdict, "did you mean NodePool?" in why) == ("not understood", True)
+
+
+def test_pools_without_claims_have_nothing_in_the_way_of_going_back(tmp_path: Path) -> None:
+    ran = run(tmp_path, pool(), node_class(), output="table", command="back")
+
+    assert (ran.code, ran.out, ran.complaint) == (0, "Nothing is in the way.\n", "")
+
+
 def test_what_cannot_be_read_is_in_the_way_of_going_back(server: ScriptedServer, tmp_path: Path) -> None:
     serve(server, node_class())
     server.answers(PATHS["NodePool"], *[status(500, message="conversion webhook failed")] * 4)
