@@ -253,5 +253,6 @@ def kind_of(api_version: str, name: str) -> ApiKind[Any]:
         )
     if not api_version:
         raise FieldError("apiVersion", f"is missing, or no text; {name} is of {' or '.join(versions)}")
-    problem = f"{quoted(api_version)} is not known for {name}; known is {' and '.join(versions)}"
+    are = "are" if len(versions) > 1 else "is"
+    problem = f"{quoted(api_version)} is not known for {name}; known {are} {' and '.join(versions)}"
     raise FieldError("apiVersion", problem)

@@ -14,7 +14,7 @@ def _read(written: str | float) -> float:
     try:
         return dollars_an_hour(str(written))
     except ValueError as error:
-        raise BadInputError(f"--node-overhead-cost {written!r} {error}") from None
+        raise BadInputError(f"--node-overhead-cost (NODE_OVERHEAD_COST) {written!r} {error}") from None
 
 
 NodeOverheadCost: TypeAlias = Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -14,11 +15,14 @@ from treenail.adapters.api.documents import Manifest
 from treenail.adapters.cli.at_option import taken_apart
 from treenail.adapters.cli.manifest_files import manifests_of
 from treenail.adapters.cli.price_overrides import own_prices
+from treenail.adapters.cli.problems import BadInputError
 from treenail.adapters.cli.rehearsal_run import RehearsalRun, actions_of, seconds_of
 from treenail.adapters.cli.report_file import names_of
 from treenail.adapters.cli.told_settings import said_by
 from treenail.adapters.settings.settings import ProvisionFor
 from treenail.domain.packing.problem import NODE_OVERHEAD_COST
+
+_MOST_WRITES: Final = 100_000
 
 Files: TypeAlias = Annotated[
     list[str], typer.Option("--file", "-f", help="Manifests to apply at the start; - is stdin.")
@@ -48,12 +52,27 @@ ProvisionForOption: TypeAlias = Annotated[
     ProvisionFor | None,
     typer.Option("--provision-for", help="Plan nodes for pods still to come, or for those there."),
 ]
+
+
+def _pods_a_second(written: str) -> float:
+    try:
+        pods = float(written)
+    except ValueError:
+        pods = 0.0
+    # Not a number is not between any two.
+    if not 1 <= pods <= _MOST_WRITES:
+        problem = f"is not a number of pods a second from 1 to {_MOST_WRITES:,}, such as 20"
+        raise BadInputError(f"--pod-writes {written!r} {problem}")
+    return pods
+
+
 PodWrites: TypeAlias = Annotated[
     float | None,
     typer.Option(
         "--pod-writes",
-        min=1,
-        help="How many pods a second are made of ReplicaSets and StatefulSets; else all at once.",
+        parser=_pods_a_second,
+        metavar="N",
+        help="How many pods a second are made of ReplicaSets, StatefulSets and Jobs; else all at once.",
     ),
 ]
 Others: TypeAlias = Annotated[
@@ -119,16 +138,13 @@ class RehearsalOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
         """
         seconds = seconds_of(self.duration)
         shared = said_by(self.settings)
+        others = said_by(self.other_settings, "--with-setting")
         a = RehearsalRun(
             actions=actions_of(self.actions, seconds),
             manifests=manifests_of(self.files),
             seconds=seconds,
-            said=shared,
-            early_binding=self.early_binding,
-            node_repair=self.node_repair,
-            provision_for=self.provision_for,
+            said=self._said(shared),
             pod_writes=self.pod_writes,
-            node_overhead_cost=self.node_overhead_cost,
             prices=own_prices(self.price_overrides_file),
             region=self.region,
             skips=skips,
@@ -138,9 +154,24 @@ class RehearsalOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
         b = replace(
             a,
             manifests=in_place_of(a.manifests, manifests_of(self.others)),
-            said={**shared, **said_by(self.other_settings, "--with-setting")},
+            said=self._said({**shared, **others}),
         )
         return (a, b)
+
+    def _said(self, written: Mapping[str, str]) -> dict[str, str]:
+        """Return the settings of a side, by variable: those `written`, else those of flags."""
+        flags: dict[str, str] = {}
+        if self.early_binding:
+            flags["EARLY_BINDING"] = "true"
+        if self.provision_for is not None:
+            flags["PROVISION_FOR"] = self.provision_for.value
+        if self.node_overhead_cost != NODE_OVERHEAD_COST:
+            flags["NODE_OVERHEAD_COST"] = _dollars(self.node_overhead_cost)
+        said = {**flags, **written}
+        if self.node_repair:
+            # Of a gate that is named twice the last value counts.
+            said["FEATURE_GATES"] = f"NodeRepair=true,{written.get('FEATURE_GATES', '')}"
+        return said
 
     def arguments(self) -> Iterator[str]:
         """Yield the arguments that say all this on a command line."""
@@ -162,9 +193,14 @@ class RehearsalOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
         if self.price_overrides_file is not None:
             yield from ("--price-overrides-file", f"{self.price_overrides_file}")
         if self.node_overhead_cost != NODE_OVERHEAD_COST:
-            yield from ("--node-overhead-cost", f"{self.node_overhead_cost!r}")
+            yield from ("--node-overhead-cost", _dollars(self.node_overhead_cost))
         if self.region:
             yield from ("--region", self.region)
+
+
+def _dollars(amount: float) -> str:
+    """Write an amount as options and settings read it: without an exponent."""
+    return f"{Decimal(repr(amount)):f}"
 
 
 def options_of(said: Mapping[str, Any]) -> RehearsalOptions:

@@ -20,13 +20,11 @@ from treenail.adapters.embed.applied import decode_leniently
 from treenail.adapters.embed.home import Home, not_known
 from treenail.adapters.embed.node_class_problems import check_node_classes
 from treenail.adapters.fake.cluster import ClusterSettings
-from treenail.adapters.settings.settings import ProvisionFor, Settings
-from treenail.domain.disruption.node_repair import EC2_POLICIES
+from treenail.adapters.settings.settings import Settings
 from treenail.domain.model.durations import parse_duration
 from treenail.domain.model.errors import PortError
 from treenail.domain.model.not_acted_on import less_gated
 from treenail.domain.model.price_overrides import NO_OVERRIDES, PriceOverrides
-from treenail.domain.packing.problem import NODE_OVERHEAD_COST
 
 LONGEST_HOURS: Final = 24 * 31
 # Virtual seconds from one look at how far it has come to the next.
@@ -37,7 +35,7 @@ _UNTAINTED_AFTER: Final = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsalRun:
-    """A rehearsal to run, `seconds` long. `said` are settings by variable; the fields below override it.
+    """A rehearsal to run, `seconds` long. `said` are settings by variable.
 
     `region` is where it is, by default as the manifests say. With `skips`, an action that cannot be done is
     noted in the timeline, and the rehearsal goes on.
@@ -48,11 +46,7 @@ class RehearsalRun:
     seed: int = 0
     actions: tuple[Action, ...] = ()
     said: Mapping[str, str] = field(default_factory=dict)
-    early_binding: bool = False
-    node_repair: bool = False
-    provision_for: ProvisionFor | None = None
     pod_writes: float | None = None
-    node_overhead_cost: float = NODE_OVERHEAD_COST
     prices: PriceOverrides = NO_OVERRIDES
     skips: bool = False
     region: str = ""
@@ -117,21 +111,13 @@ def _begun(run: RehearsalRun, told: Settings, decoded: Decoded, home: Home) -> R
 
 
 def _conditions(run: RehearsalRun, told: Settings, decoded: Decoded, home: Home) -> Conditions:
-    system = system_settings(told)
-    if run.node_overhead_cost != NODE_OVERHEAD_COST:
-        packing = replace(system.packing, node_overhead_cost=run.node_overhead_cost)
-        system = replace(system, packing=packing)
     return Conditions(
-        system=replace(
-            system,
-            early_binding=system.early_binding or run.early_binding,
-            repair=EC2_POLICIES if run.node_repair else system.repair,
-        ),
+        system=system_settings(told),
         cluster=ClusterSettings(pod_writes=run.pod_writes),
         prices=run.prices,
         untainted_after=_UNTAINTED_AFTER,
         snapshot=decoded,
-    ).beginning_with(replace(told, provision_for=run.provision_for or told.provision_for), home)
+    ).beginning_with(told, home)
 
 
 def _advance(rehearsal: Rehearsal, to: float, progress: Callable[[float], None]) -> None:

@@ -10,7 +10,7 @@ import typer
 from treenail.adapters.api.decoded import Decoded
 from treenail.adapters.api.documents import Manifest
 from treenail.adapters.cli.problems import BadInputError
-from treenail.adapters.embed.told_settings import check_name, settings_of
+from treenail.adapters.embed.told_settings import check_name, check_value, settings_of
 from treenail.adapters.settings.global_settings import NAME
 from treenail.adapters.settings.settings import Settings
 from treenail.adapters.settings.sources import SettingError
@@ -30,7 +30,8 @@ def said_by(written: Sequence[str] | None, option: str = "--setting") -> dict[st
     """Return the settings that such options say, by variable.
 
     Raises:
-        BadInputError: one is not NAME=VALUE, or its name is none of those that decide something here.
+        BadInputError: one is not NAME=VALUE, its name is none of those that decide something here, or its
+            value cannot be read.
     """
     said: dict[str, str] = {}
     for one in written or ():
@@ -41,6 +42,10 @@ def said_by(written: Sequence[str] | None, option: str = "--setting") -> dict[st
             check_name(name)
         except SettingError as error:
             raise BadInputError(f"{option} {one!r}: {error}") from None
+        try:
+            check_value(name, value)
+        except SettingError as error:
+            raise BadInputError(f"{option} {error}") from None
         said[name] = value
     return said
 

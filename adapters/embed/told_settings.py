@@ -12,7 +12,7 @@ from treenail.adapters.ec2.capacity import NodeSizing
 from treenail.adapters.fake.cluster import ClusterSettings
 from treenail.adapters.settings.global_settings import NAME
 from treenail.adapters.settings.settings import VARIABLES, ProvisionFor, Settings
-from treenail.adapters.settings.sources import SettingError, read_settings
+from treenail.adapters.settings.sources import SettingError, Sources, read_settings
 
 # What decides about nodes and pods. The others say where the outside is, or how the process runs.
 DECIDING: Final = (
@@ -41,6 +41,11 @@ DECIDING: Final = (
     "RESERVED_ENIS",
     "VM_MEMORY_OVERHEAD_PERCENT",
 )
+# Why others are refused, where more can be said than that they decide nothing.
+_REFUSED: Final[Mapping[str, str]] = {
+    "PRICE_OVERRIDES_FILE": "is --price-overrides-file here, and the `prices` of the conditions in a test",
+    "SCHEDULER_CONFIG": "cannot be rehearsed: the scheduler of a rehearsal has no default constraints",
+}
 _CLUSTER: Final = "demo"
 _NOTHING: Final[Mapping[str, str]] = {}
 
@@ -53,10 +58,22 @@ def check_name(name: str) -> None:
     """
     if name in DECIDING:
         return
+    if name in _REFUSED:
+        raise SettingError(f"{name} {_REFUSED[name]}")
     if any(name == variable.name for variable in VARIABLES):
         raise SettingError(f"{name} changes nothing where no cluster and no AWS is asked")
     near = get_close_matches(name.upper(), DECIDING, n=1)
     raise SettingError(f"there is no setting {name}" + (f"; did you mean {near[0]}?" if near else ""))
+
+
+def check_value(name: str, value: str) -> None:
+    """Check that the value of a setting that decides something can be read.
+
+    Raises:
+        SettingError: it cannot.
+    """
+    [variable] = (one for one in VARIABLES if one.name == name)
+    Sources({name: value}, {}).read(variable)
 
 
 def check_said(said: Mapping[str, str]) -> None:

@@ -310,8 +310,8 @@ class Settings:
     ignore_dra_requests: bool = _variable(
         "true",
         values.boolean,
-        "`false` sends pods with [resource claims](resource-claims.md) to where the devices are that these"
-        " have or can get, and buys nodes with GPUs for them. With `true` such pods are refused.",
+        "`true` refuses pods with resource claims; `false` places them where their devices are, and buys"
+        " nodes with GPUs for them.",
     )
     feature_gates: Mapping[str, bool] = _variable(
         "",

@@ -211,6 +211,13 @@ ARGUMENTS = {
         ["rehearse", "-f", INFLATE, "--at", "5s", "ice=*/mars"],
         "--at 5s ice=*/mars: there is no zone mars",
     ),
+    **{
+        f"pods a second: {written}": (
+            ["rehearse", "-f", INFLATE, f"--pod-writes={written}"],
+            f"--pod-writes {written!r} is not a number of pods a second from 1 to 100,000, such as 20",
+        )
+        for written in ("nan", "inf", "0", "-3", "many")
+    },
     "bad api-away": (["rehearse", "-f", INFLATE, "--at", "5s", "api-away=long"], "write api-away=DURATION"),
     "bad crash": (["rehearse", "-f", INFLATE, "--at", "5s", "crash=-3s"], "write crash=DURATION"),
     "apply of a missing file": (

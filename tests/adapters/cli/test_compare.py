@@ -10,7 +10,9 @@ import pytest
 from tests.adapters.cli.command import treenail
 from tests.scenarios.manifests import Manifest, deployment, node_class, node_pool, text
 from treenail.adapters.api.documents import Manifest as Read
-from treenail.adapters.cli.rehearsal_options import in_place_of
+from treenail.adapters.cli.rehearsal_options import RehearsalOptions, in_place_of
+from treenail.adapters.embed.told_settings import settings_told
+from treenail.adapters.settings.settings import ProvisionFor
 
 
 @pytest.fixture
@@ -90,6 +92,41 @@ def test_a_setting_can_be_what_differs(dear: str) -> None:
     assert found["b"]["pendingSeconds"]["median"] <= found["a"]["pendingSeconds"]["median"]
 
 
+@pytest.mark.parametrize(
+    ("flag", "setting", "field", "sides"),
+    [
+        ({"early_binding": True}, "EARLY_BINDING=false", "early_binding", (True, False)),
+        (
+            {"provision_for": ProvisionFor.PODS},
+            "PROVISION_FOR=wishes",
+            "provision_for",
+            (ProvisionFor.PODS, ProvisionFor.WISHES),
+        ),
+        ({"node_overhead_cost": 1e-5}, "NODE_OVERHEAD_COST=0.5", "node_overhead_cost", (1e-5, 0.5)),
+    ],
+)
+def test_a_setting_of_side_b_comes_before_a_flag_that_both_sides_have(
+    dear: str, flag: dict[str, Any], setting: str, field: str, sides: tuple[Any, Any]
+) -> None:
+    options = RehearsalOptions(files=(dear,), duration="1h", other_settings=(setting,), **flag)
+
+    assert tuple(getattr(settings_told(one.said), field) for one in options.runs()) == sides
+
+
+@pytest.mark.parametrize(
+    ("gates", "on"), [("NodeRepair=false", False), ("SpotToSpotConsolidation=true", True), ("", True)]
+)
+def test_the_flag_of_node_repair_counts_unless_the_gates_of_side_b_name_it(
+    dear: str, gates: str, *, on: bool
+) -> None:
+    other = (f"FEATURE_GATES={gates}",)
+    options = RehearsalOptions(files=(dear,), duration="1h", node_repair=True, other_settings=other)
+
+    repairing = [settings_told(one.said).feature_gates["NodeRepair"] for one in options.runs()]
+
+    assert repairing == [True, on]
+
+
 def test_what_only_one_side_can_do_is_skipped_on_the_other_and_said(dear: str, cheap: str) -> None:
     found = compared("-f", dear, "--with", cheap, "--for", "20m", "--at", "5m", "spot-interruption")
 
@@ -127,7 +164,10 @@ def test_a_report_has_both_sides(dear: str, cheap: str, tmp_path: Path) -> None:
             ("--with-setting", "PACKNG=x"),
             "--with-setting 'PACKNG=x': there is no setting PACKNG; did you mean PACKING?",
         ),
-        (("--with-setting", "PACKING=x"), "--setting PACKING: 'x' is none of cheapest, first-fit-descending"),
+        (
+            ("--with-setting", "PACKING=x"),
+            "--with-setting PACKING: 'x' is none of cheapest, first-fit-descending",
+        ),
         (("--with-setting", "PACKING=cheapest", "--seeds", "0"), "--seeds 0 is not between 1 and 1000"),
         (
             ("--with-setting", "CLOUD=ec2"),

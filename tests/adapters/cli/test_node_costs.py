@@ -51,8 +51,8 @@ def test_a_cost_that_is_no_amount_is_refused(command: str, written: str) -> None
 
     assert ran.code == 2
     assert ran.err == (
-        f"treenail: --node-overhead-cost {written!r} is not an amount of US dollars an hour "
-        "between 0 and 1000, such as 0.02\n"
+        f"treenail: --node-overhead-cost (NODE_OVERHEAD_COST) {written!r} is not an amount of US dollars "
+        "an hour between 0 and 1000, such as 0.02\n"
     )
 
 

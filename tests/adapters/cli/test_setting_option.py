@@ -54,6 +54,11 @@ def test_the_setting_comes_before_the_config_map(tmp_path: Path) -> None:
             "KUBECONFIG=x",
             "--setting 'KUBECONFIG=x': KUBECONFIG changes nothing where no cluster and no AWS is asked",
         ),
+        (
+            "SCHEDULER_CONFIG=x",
+            "--setting 'SCHEDULER_CONFIG=x': SCHEDULER_CONFIG cannot be rehearsed: "
+            + "the scheduler of a rehearsal has no default constraints",
+        ),
         ("EARLY_BINDING=maybe", "--setting EARLY_BINDING: 'maybe' is neither true nor false"),
     ],
 )
