@@ -156,8 +156,7 @@ def _of_scalar(kind: inspect.Type, value: Any, path: str) -> FieldError | None: 
         case inspect.IntType():
             return _of_integer(kind, value, path)
         case inspect.FloatType():
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            return None if number else _mistyped(kind, value, path)
+            return _of_number(kind, value, path)
         case inspect.DateTimeType():
             return _of_time(value, path)
         case inspect.StrType():
@@ -174,6 +173,16 @@ def _of_integer(kind: inspect.IntType, value: Any, path: str) -> FieldError | No
         return FieldError(path, f"{value} must not be negative")
     if low is not None and high is not None and not low <= value <= high:
         return FieldError(path, f"{value} is not between {low} and {high}")
+    return None
+
+
+def _of_number(kind: inspect.FloatType, value: Any, path: str) -> FieldError | None:  # noqa: ANN401
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return _mistyped(kind, value, path)
+    if kind.gt is not None and not value > kind.gt:
+        return FieldError(path, f"{value} is not above {kind.gt:g}")
+    if kind.le is not None and value > kind.le:
+        return FieldError(path, f"{value} is more than {kind.le:,.0f}")
     return None
 
 

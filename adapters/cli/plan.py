@@ -25,6 +25,7 @@ from treenail.adapters.embed.manifest_cluster import ManifestCluster
 from treenail.adapters.embed.previewed_cluster import PreviewRules
 from treenail.adapters.embed.regional_catalogues import ClusterMarket, RegionalCatalogues
 from treenail.adapters.embed.told_settings import sizes_of
+from treenail.adapters.embed.unknown_types import unknown_types
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.model.durations import format_duration, parse_duration
 from treenail.domain.model.instants import read_instant
@@ -133,7 +134,8 @@ def _of_files(
     model.learn(cluster.listed(), now)
     market = ClusterMarket.of(model.objects.views(), next(iter(decoded.accounts), None))
     catalogues = RegionalCatalogues(market, prices=prices, sizes=sizes_of(told))
-    return model, catalogues, now, (*cluster.warnings, *told.warnings, *not_known(decoded))
+    odd = (line for one in decoded.accounts for line in unknown_types(one))
+    return model, catalogues, now, (*cluster.warnings, *told.warnings, *not_known(decoded), *odd)
 
 
 def _of_cluster(

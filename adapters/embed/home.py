@@ -14,6 +14,7 @@ from treenail.adapters.ec2.capacity import NodeSizing
 from treenail.adapters.ec2.catalogue import Catalogue
 from treenail.adapters.ec2.records import shipped_types
 from treenail.adapters.embed.regional_sales import USUAL_REGION, known_regions, sales_in
+from treenail.adapters.embed.unknown_types import unknown_types
 from treenail.domain.model import labels
 
 REGION_OF_ZONE: Final = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d)[a-z]")
@@ -76,6 +77,7 @@ def home_of(decoded: Decoded, asked: str = "") -> Home:
             f"objects name zones of {', '.join(others)}: nothing is bought there, but in {region}{option}"
         )
     warnings += [f"{region} has no zone {zone}" for zone in unknown]
+    warnings += unknown_types(account) if account is not None else ()
     return Home(region, zones, account, tuple(warnings))
 
 

@@ -34,7 +34,7 @@ _NAME_TAG: Final = "Name"
 _M = TypeVar("_M")
 _V = TypeVar("_V")
 Tags: TypeAlias = dict[str, str]
-Price: TypeAlias = Annotated[float, Meta(gt=0)]
+Price: TypeAlias = Annotated[float, Meta(gt=0, le=1e6)]
 
 
 class _Identified(Protocol):

@@ -9,6 +9,7 @@ from tests.adapters.cli.command import EXAMPLES, INFLATE, treenail
 from treenail.adapters.embed.told_settings import DECIDING
 from treenail.adapters.settings.settings import VARIABLES
 
+UNREHEARSED = "cannot be rehearsed: the scheduler of a rehearsal has no default constraints"
 SPOT = str(EXAMPLES / "002-spot.yaml")
 
 
@@ -56,8 +57,7 @@ def test_the_setting_comes_before_the_config_map(tmp_path: Path) -> None:
         ),
         (
             "SCHEDULER_CONFIG=x",
-            "--setting 'SCHEDULER_CONFIG=x': SCHEDULER_CONFIG cannot be rehearsed: "
-            + "the scheduler of a rehearsal has no default constraints",
+            f"--setting 'SCHEDULER_CONFIG=x': SCHEDULER_CONFIG {UNREHEARSED}",
         ),
         ("EARLY_BINDING=maybe", "--setting EARLY_BINDING: 'maybe' is neither true nor false"),
     ],

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.adapters.embed.lived_cluster import Manifest, lived_cluster, of
@@ -45,6 +47,29 @@ def test_an_account_says_in_which_zones_there_are_subnets() -> None:
     home = home_of(decoded(account, node_class(), node_pool()))
 
     assert (home.region, home.zones) == ("ap-south-1", ("ap-south-1b",))
+
+
+RESERVED = {"id": "cr-1", "instanceType": "p9.huge", "zone": "us-east-1a", "instances": 1}
+MANY = {f"{name}.large": 1 for name in ("m5", "x9a", "x9b", "x9c", "x9d")}
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "types"),
+    [
+        ({"prices": {"onDemand": {"m5.larg": 1}}}, "prices.onDemand", "m5.larg; did you mean m5.large?"),
+        ({"prices": {"onDemand": MANY}}, "prices.onDemand", "x9a.large, x9b.large, x9c.large and 1 more"),
+        ({"prices": {"spot": {"q1.large": {"us-east-1a": 0.1}}}}, "prices.spot", "q1.large"),
+        ({"capacityReservations": [RESERVED]}, "capacityReservations", "p9.huge"),
+    ],
+)
+def test_types_that_an_account_names_and_that_are_not_known_are_warned_of(
+    spec: dict[str, Any], field: str, types: str
+) -> None:
+    account = of("treenail.sh/v1alpha1", "Account", "mine", spec={"region": "us-east-1", **spec})
+
+    [warning] = home_of(decoded(account, node_class(), node_pool())).warnings
+
+    assert warning.startswith(f"Account mine: spec.{field}: not known, so that it changes nothing: {types}")
 
 
 def test_where_zones_are_of_several_regions_most_count_and_the_option_decides() -> None:
