@@ -107,6 +107,38 @@ def test_every_event_of_an_eventful_rehearsal_is_documented_with_its_fields(tmp_
         assert entry.keys() - {"at", "event"} <= documented[entry["event"]], entry
 
 
+# Of each command, the page that has its options.
+COMMANDS = {
+    "rehearse": "rehearsing",
+    "compare": "rehearsing",
+    "sweep": "rehearsing",
+    "simulate": "packing",
+    "plan": "consolidation",
+    "snapshot": "snapshot",
+    "catalogue": "catalogue",
+    "convert": "convert",
+    "top": "explain",
+    "explain pod": "explain",
+    "explain node": "explain",
+    "takeover check": "coming-from-karpenter",
+    "takeover convert": "coming-from-karpenter",
+    "takeover back": "coming-from-karpenter",
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_of_a_command_is_documented(command: str) -> None:
+    shown = treenail(*command.split(), "--help").out
+    short = {"--file": "-f", "--output": "-o", "--help": ""}
+    options = set(
+        re.findall(r"--[a-z][a-z-]*[a-z]", " ".join(re.findall(r"^  -.*?(?=  |$)", shown, re.MULTILINE)))
+    )
+
+    assert len(options) > 1
+    told = page(COMMANDS[command])
+    assert {one for one in options if short.get(one, one) not in told} == set()
+
+
 def test_every_part_of_the_json_is_documented() -> None:
     inflate = str(ROOT / "examples" / "001-inflate.yaml")
     for command, name in (("rehearse", "rehearsing"), ("simulate", "packing")):
