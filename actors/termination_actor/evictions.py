@@ -41,6 +41,8 @@ class Evictions:
         self._monotonic = monotonic
         self._asked: dict[str, None] = {}
         self._leaving: TTLCache[str, None] = TTLCache(_MOST, _HEARD_SECONDS, timer=monotonic)
+        # Pods that the API server answered for, also with the news that they are gone.
+        self._answered: TTLCache[str, None] = TTLCache(_MOST, 2 * _LONGEST_SECONDS, timer=monotonic)
         # Pods whose eviction was refused, by uid: the time of the last refusal, and the number of them.
         self._refused: TTLCache[str, tuple[float, int]] = TTLCache(
             _MOST, 2 * _LONGEST_SECONDS, timer=monotonic
@@ -52,7 +54,7 @@ class Evictions:
         Smaller pods wait until the API server has answered for larger ones, whatever it answered.
         """
         may = sorted(filter(self._may, step.evict), key=lambda pod: -step.sizes.get(pod.uid, 0.0))
-        unanswered = (step.sizes.get(pod.uid, 0.0) for pod in may if pod.uid not in self._refused)
+        unanswered = (step.sizes.get(pod.uid, 0.0) for pod in may if pod.uid not in self._answered)
         least = _ALIKE * max(unanswered, default=0.0)
         turn = (pod for pod in may if step.sizes.get(pod.uid, 0.0) >= least)
         moves: list[Move] = [(pod, None, self._calls.evict(pod)) for pod in turn]
@@ -72,6 +74,7 @@ class Evictions:
     def end(self, uid: str, outcome: Outcome[None]) -> Exception | None:
         """Take in that a pod was asked, or could not be; return why not, where people should know."""
         self._asked.pop(uid, None)
+        self._answered[uid] = None
         before = self._refused.pop(uid, (0.0, 0))
         if not isinstance(outcome, Failed):
             self._leaving[uid] = None

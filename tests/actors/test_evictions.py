@@ -2,10 +2,18 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
+
 from tests.actors.ending import Ending
 from treenail.actors.termination_actor.drain_calls import DrainCalls
 from treenail.actors.termination_actor.evictions import Evictions
-from treenail.domain.model.errors import TooManyRequestsError
+from treenail.domain.model.errors import (
+    ConflictError,
+    NotFoundError,
+    PortError,
+    TooManyRequestsError,
+    UnavailableError,
+)
 from treenail.domain.model.runtime import Done, Failed
 from treenail.domain.termination.eviction_order import MoveOut
 
@@ -62,3 +70,20 @@ def test_pods_are_asked_largest_first_and_smaller_ones_once_it_is_answered_for_l
     evictions.end(alike.uid, Done(None))
     now = 2.0
     assert asked() == ["held", "small"]
+
+
+@pytest.mark.parametrize(
+    "error", [NotFoundError("gone"), ConflictError("another"), UnavailableError("no answer")]
+)
+def test_a_smaller_pod_does_not_wait_for_a_larger_one_that_was_not_there_to_be_asked(
+    error: PortError,
+) -> None:
+    stage = Ending()
+    evictions = Evictions(DrainCalls(reader=stage.api, writer=stage.api, cloud=stage.cloud), lambda: 0.0)
+    small, large = stage.pod("small"), stage.pod("large")
+    step = MoveOut(evict=(small, large), delete=(), sizes={small.uid: 0.2, large.uid: 0.6})
+
+    evictions.begin(step)
+    evictions.end(large.uid, Failed(error))
+
+    assert small in [pod for pod, _, _ in evictions.begin(step)]

@@ -499,3 +499,21 @@ def test_what_the_volumes_of_its_node_class_cost_is_part_of_a_pools_offer() -> N
     stage.take(of_class=replace(node_class(), block_devices=(mapped, mapped)))
 
     assert [offer.volume_cost for offer in stage.only().offers] == [0.02]
+
+
+def test_the_last_catalogue_serves_pods_that_wait_and_no_consolidation() -> None:
+    stage = Selecting()
+    stage.take()
+    stage.requests()
+    stage.cloud.troubles.fail("instance_types", UnavailableError("no answer"))
+    stage.run(300)
+
+    stage.take()
+    stage.take(consolidation=Consolidation(candidates=()))
+    for_pods, for_moves = stage.requests()
+    assert (len(for_pods.offers), for_moves.offers) == (1, ())
+    assert [refusal.reason for refusal in for_moves.not_ready] == [Reason.POOL_NOT_READY]
+    stage.run(10)
+    stage.take(consolidation=Consolidation(candidates=()))
+
+    assert len(stage.only().offers) == 1
