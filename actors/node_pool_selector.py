@@ -129,7 +129,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         )
         self._last_read = LastCatalogues(_MOST_CATALOGUES)
         # Those that the last one serves for.
-        self._unanswered: set[CatalogueKey] = set()
+        self._unanswered = LRUCache[CatalogueKey, Exception](_MOST_CATALOGUES)
         self._problems: TTLCache[CatalogueKey, Exception] = TTLCache(
             _MOST_CATALOGUES, _FAILURE_SECONDS, timer=clock
         )
@@ -223,7 +223,7 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         error = read.outcome.error if isinstance(read.outcome, Failed) else None
         now = self._timers.now()
         self._delays.note(read.key, read.delays, error, since=read.asked_at, now=now)
-        self._unanswered.discard(read.key)
+        self._unanswered.pop(read.key, None)
         match read.outcome:
             case Done(value=types):
                 self._problems.pop(read.key, None)
@@ -237,24 +237,26 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
 
     def _fail(self, read: _CatalogueRead, error: Exception) -> None:
         """Take in that a catalogue was not read. Where EC2 only did not answer, the last one serves on."""
-        key = read.key
+        key, said = read.key, {"node_class": str(read.key.node_class), "why": str(error)}
         if isinstance(error, NodeClassNotReadyError):
             # What could be bought before cannot any more.
             self._catalogues.pop(key, None)
             self._last_read.forget(read.of, key.kubelet)
         last = self._last_read.of(read.of, key.kubelet)
         if last is not None:
-            self._unanswered.add(key)
-            self._catalogues.setdefault(key, last)
-            self.log(
-                "catalogue not answered, the last one serves",
-                node_class=str(key.node_class),
-                why=str(error),
-            )
+            if key not in self._catalogues:
+                self._unanswered[key] = error
+                self._catalogues[key] = last
+            self.log("catalogue not answered, the last one serves", **said)
             return
         self._tell_news(key, ())
         self._problems[key] = error
-        self.log("nodepool cannot buy for now", node_class=str(key.node_class), why=str(error))
+        self.log("nodepool cannot buy for now", **said)
+
+    def _no_answer(self, key: CatalogueKey, taken: SnapshotTaken) -> Exception | None:
+        """Return why a catalogue is not to be used: no move follows from prices that may be hours old."""
+        old = taken.consolidation is not None and key in self._catalogues
+        return (self._unanswered.get(key) if old else None) or self._problems.get(key)
 
     def _until(self, key: CatalogueKey, stock: PoolStocks, now: float) -> float:
         """Return until when a catalogue is good."""
@@ -279,9 +281,9 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 continue
             key = catalogue_key(pool, node_class)
             needed[key] = None
-            if key in self._problems:
-                found.refuse(pool, str(self._problems[key]))
-                if not isinstance(self._problems[key], NodeClassNotReadyError):
+            if (error := self._no_answer(key, taken)) is not None:
+                found.refuse(pool, str(error))
+                if not isinstance(error, NodeClassNotReadyError):
                     found.unanswered.append(pool.name)
             elif key in self._catalogues:
                 ran_out = self._ran_out.of(pool.node_class) | paused
