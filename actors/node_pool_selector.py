@@ -63,7 +63,7 @@ class _CatalogueRead:
 
 @dataclass(slots=True)
 class _Selection:
-    """What the pools of a snapshot offer now, what they would ordinarily, and which offer nothing."""
+    """The offers of a snapshot's pools: those of now, the ordinary ones, and the pools without any."""
 
     offers: list[PoolOffer] = field(default_factory=list)
     ordinary: list[PoolOffer] = field(default_factory=list)

@@ -52,7 +52,7 @@ def compare(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     pod_writes: PodWrites = None,
     seed: Seed = 0,
     region: Region = "",
-    seeds: Annotated[int, typer.Option(help="With how many seeds, from --seed on.")] = 1,
+    seeds: Annotated[int, typer.Option(help="The number of seeds, from --seed on.")] = 1,
     price_overrides_file: PriceOverridesFile = None,
     node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
     output: Output = OutputFormat.TABLE,

@@ -28,7 +28,7 @@ Files: TypeAlias = Annotated[
     list[str], typer.Option("--file", "-f", help="Manifests to apply at the start; - is stdin.")
 ]
 Seed: TypeAlias = Annotated[int, typer.Option(help="The seed: equal seeds give equal rehearsals.")]
-Duration: TypeAlias = Annotated[str, typer.Option("--for", help="How long to rehearse, in virtual time.")]
+Duration: TypeAlias = Annotated[str, typer.Option("--for", help="The time to rehearse, in virtual time.")]
 At: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(

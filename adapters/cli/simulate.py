@@ -44,7 +44,7 @@ _InstanceTypes: TypeAlias = Annotated[
     ),
 ]
 _Packing: TypeAlias = Annotated[
-    Packing, typer.Option(envvar="PACKING", help="How node sizes are chosen: by cost, or first-fit.")
+    Packing, typer.Option(envvar="PACKING", help="The choice of node sizes: by cost, or first-fit.")
 ]
 _Order: TypeAlias = Annotated[
     PackingOrder, typer.Option(envvar="PACKING_ORDER", help="The size by which first-fit-descending sorts.")
@@ -54,7 +54,7 @@ _Preferences: TypeAlias = Annotated[
     typer.Option(
         envvar="PREFERENCE_POLICY",
         case_sensitive=False,
-        help="Whether preferences of pods are met if possible.",
+        help="Preferences of pods: met if possible, or ignored.",
     ),
 ]
 _MinValues: TypeAlias = Annotated[
@@ -62,7 +62,7 @@ _MinValues: TypeAlias = Annotated[
     typer.Option(
         envvar="MIN_VALUES_POLICY",
         case_sensitive=False,
-        help="Whether a node must leave the choice that minValues ask for.",
+        help="The choice that minValues ask for: kept strictly, or as far as possible.",
     ),
 ]
 
@@ -72,7 +72,7 @@ def simulate(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     instance_types: _InstanceTypes = None,
     output: Output = OutputFormat.TABLE,
     report: ReportFile = None,
-    repeat: Annotated[int, typer.Option(help="How often to decide, each time from fresh objects.")] = 1,
+    repeat: Annotated[int, typer.Option(help="The number of decisions, each from fresh objects.")] = 1,
     packing: _Packing = Packing.CHEAPEST,
     packing_order: _Order = PackingOrder.CPU,
     preference_policy: _Preferences = PreferencePolicy.RESPECT,

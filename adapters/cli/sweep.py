@@ -67,14 +67,14 @@ def sweep(  # noqa: PLR0913, PLR0917 (each is an option of the command)
     price_overrides_file: PriceOverridesFile = None,
     node_overhead_cost: NodeOverheadCost = NODE_OVERHEAD_COST,
     processes: Annotated[
-        int | None, typer.Option(min=1, help="How many processes share the work; else one a core.")
+        int | None, typer.Option(min=1, help="The number of processes that share the work; else one a core.")
     ] = None,
     shares: Annotated[
         int | None,
         typer.Option(min=1, help="Into how many shares the seeds are divided; rehearse one of them."),
     ] = None,
     index: Annotated[
-        int | None, typer.Option(envvar="JOB_COMPLETION_INDEX", min=0, help="Which share, from 0 on.")
+        int | None, typer.Option(envvar="JOB_COMPLETION_INDEX", min=0, help="The share to run, from 0 on.")
     ] = None,
     kubernetes: Annotated[  # noqa: FBT002 (a flag)
         bool, typer.Option("--kubernetes", help="Write a Kubernetes Job that rehearses a share in each pod.")

@@ -224,7 +224,7 @@ class WatchStore:
 
     @property
     def waiting(self) -> int:
-        """How many facts are to be told. Hold `wake`."""
+        """The number of facts to be sent. Hold `wake`."""
         return len(self._pending)
 
     def take(self, most: int) -> tuple[ClusterFact, ...]:
