@@ -66,7 +66,7 @@ def moved(before: Pod | None, after: Pod | None) -> bool:
     was, there = (one is not None and one.bound for one in (before, after))
     began = before is not None and before.active and after is not None and not after.active
     elsewhere = before is not None and after is not None and before.node_name != after.node_name
-    # That a pod which was stopping is gone is no news.
+    # The end of a pod that was stopping already is no news.
     left = was and not there and before is not None and before.active
     return (there and not was) or left or (there and (began or elsewhere))
 

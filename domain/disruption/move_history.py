@@ -140,8 +140,8 @@ def _said(claim: NodeClaim) -> tuple[Origin, ...]:
     if origins is None:
         # It may have replaced a node: the unknown saving counts as infinite as long as it may matter.
         return (Origin(saving=math.inf, at=claim.created_at, replaced=()),)
-    # A claim was made for nothing that came after it: a later time, written by somebody, keeps the node no
-    # longer.
+    # The reasons for a claim are older than the claim: a later time, which somebody wrote, does not keep the
+    # node any longer.
     return tuple(
         Origin(saving=one.saving, at=min(one.at, claim.created_at), replaced=one.replaced) for one in origins
     )

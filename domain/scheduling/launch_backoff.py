@@ -9,8 +9,8 @@ from typing import Final
 
 from treenail.domain.model.backoff import Backoff
 
-# After so many failures in a row the pod is still decided on at once, for other types, other ways of buying
-# and other pools. Then it waits.
+# For so many failures in a row a pod is decided on again at once, for other types, ways of buying, and
+# pools. After more it waits.
 AT_ONCE: Final = 8
 _BACKOFF: Final = Backoff(first=2.0, longest=60.0)
 

@@ -20,7 +20,10 @@ class ClassFits:
         self._known: dict[tuple[object, object], tuple[int, Floats]] = {}
 
     def of(self, one: PodClass, revision: int) -> Floats:
-        """Return how many pods of a class each node (N) could take at most; `revision` is of the nodes."""
+        """Return how many pods of a class each node (N) could take at most.
+
+        `revision` is a number that changes when the nodes do.
+        """
         key = (one.relaxation, one.requests.tobytes())
         known = self._known.get(key)
         if known is not None and known[0] == revision:
