@@ -1,11 +1,12 @@
 """Dollars of storms of wishes, both ways: nodes bought for what is wanted, and for pods alone.
 
-    python -m tests.bench.wish_costs 0-99
+    python -m tests.bench.wish_costs [--consolidating] 0-99
 
 Prints a line of JSON for each seed. At last it prints how much more `wishes` cost, in all, for each hour that
 a pod ran and in the median storm, and how many more CPU-hours of nodes were bought, as a CPU costs many times
 as much where spot capacity has run out; each with the middle 95 % of 2,000 resamples of the storms. And the
-share of unused nodes.
+share of unused nodes. With --consolidating the pools do so as they do by default, and storms end when they
+are measured: they are not looked at when all is quiet.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import random
 import statistics
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 import msgspec
 
 from tests.fuzz.__main__ import seeds
+from tests.simulation.storm import POOLS
 from tests.simulation.wish_storm import WishStorm
 
 _WAYS: Final = {"wishes": True, "pods": False}
@@ -80,9 +83,26 @@ def resampled(measure: Measure, pairs: Sequence[Pair]) -> tuple[float, float]:
     return found[_RESAMPLES // 40], found[-_RESAMPLES // 40]
 
 
-def _spent(seed: int, *, for_wishes: bool) -> Spent:
-    storm = WishStorm(seed, for_wishes=for_wishes)
-    storm.run()
+class _MeasuredError(Exception):
+    """The storm is measured, and need not go on."""
+
+
+class _ConsolidatingStorm(WishStorm):
+    """A storm in pools that consolidate, until it is measured."""
+
+    def _pools(self) -> str:
+        by_default = POOLS.replace("Policy: WhenEmpty,", "Policy: WhenEmptyOrUnderutilized,")
+        return by_default.replace("ttlSecondsAfterEmpty: %(ttl)d", "consolidation: {enabled: true}")
+
+    def _measure(self) -> None:
+        WishStorm._measure(self)
+        raise _MeasuredError
+
+
+def _spent(seed: int, *, for_wishes: bool, consolidating: bool) -> Spent:
+    storm = (_ConsolidatingStorm if consolidating else WishStorm)(seed, for_wishes=for_wishes)
+    with suppress(_MeasuredError):
+        storm.run()
     return Spent(storm.cost, storm.unused, storm.pod_hours, storm.cpu_hours)
 
 
@@ -92,13 +112,19 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--consolidating", action="store_true", help="let pools consolidate, as by default")
     parser.add_argument("seeds", type=seeds, help="such as 7, 1-500 or 3,8,20-30")
-    asked = parser.parse_args().seeds
-    if not asked:
+    asked = parser.parse_args()
+    if not asked.seeds:
         parser.error("argument seeds: none are named")
     pairs: list[Pair] = []
-    for seed in asked:
-        pairs.append({way: _spent(seed, for_wishes=for_wishes) for way, for_wishes in _WAYS.items()})
+    for seed in asked.seeds:
+        pairs.append(
+            {
+                way: _spent(seed, for_wishes=for_wishes, consolidating=asked.consolidating)
+                for way, for_wishes in _WAYS.items()
+            }
+        )
         print(msgspec.json.encode({"seed": seed, **pairs[-1]}).decode(), flush=True)  # noqa: T201
     for name, measure in _MEASURES.items():
         low, high = resampled(measure, pairs)

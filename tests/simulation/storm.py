@@ -135,9 +135,12 @@ class Storm:
         alarms = self.rehearsal.telemetry.counted(metrics.OTHER_CONTROLLERS.name)
         assert not alarms, "a controller before was taken for another one"
 
+    def _pools(self) -> str:
+        return POOLS
+
     def _set_up(self) -> None:
         limit = self.dice.choice(self.limits)
-        self.rehearsal.apply(POOLS % {"limit": limit, "ttl": self.dice.choice((0, 30, 120))})
+        self.rehearsal.apply(self._pools() % {"limit": limit, "ttl": self.dice.choice((0, 30, 120))})
         self.rehearsal.apply(workloads(self.names, self.dice))
 
     def _clear(self) -> None:
