@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.scenarios.manifests import Manifest, deployment, node_pool, text
 from treenail.adapters.api.auto_mode import as_karpenter
 from treenail.adapters.api.errors import ManifestError
 from treenail.adapters.api.kinds import foreign
@@ -259,3 +262,60 @@ def test_a_file_is_not_asked_after_for_what_is_missing_before_its_end_or_for_its
     assert warnings(f"{BUDGET}---\n{POD % 'p'}") == ()
     assert warnings(f"{BUDGET}spec:\n  selector: {{}}") == ()
     assert warnings("{apiVersion: v1, kind: Namespace, metadata: {name: n}}") == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "meant"),
+    [
+        ("NodePool", "treenail.sh/paybak", "; did you mean treenail.sh/payback?"),
+        ("Deployment", "treenail.sh/min-nodes", ""),
+        ("CronJob", "treenail.sh/runs-for", ""),
+    ],
+)
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_an_annotation_of_ours_that_its_kind_cannot_have_is_warned_of(
+    kind: str, key: str, meant: str, form: str
+) -> None:
+    tree = annotated(kind, key)
+    written = (
+        json.dumps({"kind": "List", "apiVersion": "v1", "items": [tree]}) if form == "json" else text(tree)
+    )
+
+    about = f"{kind} {tree['metadata']['name']}: metadata.annotations[{key}]"
+    assert warnings(written) == (f"x.yaml: {about}: changes nothing there{meant}",)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "value"),
+    [
+        ("NodePool", "treenail.sh/payback", "2h"),
+        ("NodePool", "treenail.sh/v1-fields", "{}"),
+        ("Deployment", "treenail.sh/provision-for", "pods"),
+        ("Deployment", "example.com/min-nodes", "3"),
+    ],
+)
+def test_annotations_that_are_acted_on_or_are_not_ours_are_not_warned_of(
+    kind: str, key: str, value: str
+) -> None:
+    assert warnings(text(annotated(kind, key, value))) == ()
+
+
+def annotated(kind: str, key: str, value: str = "3") -> Manifest:
+    makers: dict[str, Callable[[], Manifest]] = {
+        "NodePool": node_pool,
+        "Deployment": deployment,
+        "CronJob": cron_job,
+    }
+    tree = makers[kind]()
+    tree["metadata"]["annotations"] = {key: value}
+    return tree
+
+
+def cron_job() -> Manifest:
+    pods = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c"}]}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "nightly"},
+        "spec": {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": pods}}},
+    }
