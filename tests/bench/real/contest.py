@@ -155,8 +155,8 @@ def _warm_up(parts: ControlPlane, shape: Shape) -> None:
 
     The API server gives a watch the longer a buffer, the more objects of its kind changed in the last 75 s.
     In one that has just started, each watch of pods has room for ten changes. Of 2,000 pods that are made at
-    once there are more: it ends all these watches several times, and the scheduler hears of nothing for
-    seconds. Where nodes are made beforehand, that would be over when the clock starts.
+    once there are more: it ends all these watches several times, and the scheduler hears of nothing for a
+    second. Where nodes are made beforehand, that would be over when the clock starts.
     """
     for what in shape.objects():
         what["spec"]["template"]["spec"]["schedulingGates"] = [GATE]
