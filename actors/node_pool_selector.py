@@ -94,6 +94,11 @@ SelectorInbox: TypeAlias = (
 )
 
 
+def _until(_key: CatalogueKey, stock: PoolStocks, now: float) -> float:
+    """Return until when a catalogue is good."""
+    return now + (_RESERVED_SECONDS if stock.reserved else _CATALOGUE_SECONDS)
+
+
 class NodePoolSelector(DomainActor[SelectorInbox]):
     """Join a snapshot with what its pools can buy, the heaviest pool first.
 
@@ -125,11 +130,11 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
         self._types_shown = types_shown
         clock = runtime.timers.monotonic
         self._catalogues: TLRUCache[CatalogueKey, PoolStocks] = TLRUCache(
-            _MOST_CATALOGUES, self._until, timer=clock
+            _MOST_CATALOGUES, _until, timer=clock
         )
         self._last_read = LastCatalogues(_MOST_CATALOGUES)
         # Those that the last one serves for.
-        self._unanswered = LRUCache[CatalogueKey, Exception](_MOST_CATALOGUES)
+        self._unanswered = LRUCache[CatalogueKey, None](_MOST_CATALOGUES)
         self._problems: TTLCache[CatalogueKey, Exception] = TTLCache(
             _MOST_CATALOGUES, _FAILURE_SECONDS, timer=clock
         )
@@ -221,12 +226,11 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
     def _note(self, read: _CatalogueRead) -> None:
         observations = self._asked.pop(read.key, ())
         error = read.outcome.error if isinstance(read.outcome, Failed) else None
-        now = self._timers.now()
-        self._delays.note(read.key, read.delays, error, since=read.asked_at, now=now)
-        self._unanswered.pop(read.key, None)
+        self._delays.note(read.key, read.delays, error, since=read.asked_at, now=self._timers.now())
         match read.outcome:
             case Done(value=types):
                 self._problems.pop(read.key, None)
+                self._unanswered.pop(read.key, None)
                 self._tell_news(read.key, types)
                 if not any(observation.disproves(types) for observation in observations):
                     self._catalogues[read.key] = PoolStocks(types)
@@ -243,26 +247,20 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
             self._catalogues.pop(key, None)
             self._last_read.forget(read.of, key.kubelet)
         last = self._last_read.of(read.of, key.kubelet)
+        if last is not None and key in self._catalogues and key not in self._unanswered:
+            return  # it is good for some time yet
+        self._problems[key] = error
         if last is not None:
-            if key not in self._catalogues:
-                self._unanswered[key] = error
-                self._catalogues[key] = last
+            self._unanswered[key], self._catalogues[key] = None, last
             self.log("catalogue not answered, the last one serves", **said)
             return
+        self._unanswered.pop(key, None)
         self._tell_news(key, ())
-        self._problems[key] = error
         self.log("nodepool cannot buy for now", **said)
 
-    def _no_answer(self, key: CatalogueKey, taken: SnapshotTaken) -> Exception | None:
-        """Return why a catalogue is not to be used: no move follows from prices that may be hours old."""
-        old = taken.consolidation is not None and key in self._catalogues
-        return (self._unanswered.get(key) if old else None) or self._problems.get(key)
-
-    def _until(self, key: CatalogueKey, stock: PoolStocks, now: float) -> float:
-        """Return until when a catalogue is good."""
-        if key in self._unanswered:
-            return now + _FAILURE_SECONDS
-        return now + (_RESERVED_SECONDS if stock.reserved else _CATALOGUE_SECONDS)
+    def _serves(self, key: CatalogueKey, taken: SnapshotTaken) -> bool:
+        """Return whether there is a catalogue for this: no move follows from prices that may be hours old."""
+        return key in self._catalogues and (taken.consolidation is None or key not in self._unanswered)
 
     def _select(self, taken: SnapshotTaken) -> None:
         """Ask for the catalogues that are missing; with none missing, pass the snapshot on."""
@@ -281,18 +279,20 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 continue
             key = catalogue_key(pool, node_class)
             needed[key] = None
-            if (error := self._no_answer(key, taken)) is not None:
-                found.refuse(pool, str(error))
-                if not isinstance(error, NodeClassNotReadyError):
-                    found.unanswered.append(pool.name)
-            elif key in self._catalogues:
+            serves, error = self._serves(key, taken), self._problems.get(key)
+            if error is None and (not serves or key in self._unanswered):
+                self._ask(key, node_class, pool.kubelet or node_class.kubelet)
+            if serves:
                 ran_out = self._ran_out.of(pool.node_class) | paused
                 offers = self._offers(pool, node_class, key, taken, ran_out)
                 found.offers += offers
                 found.ordinary += self._ordinary(pool, key, taken, offers)
-            else:
+            elif error is None:
                 missing = True
-                self._ask(key, node_class, pool.kubelet or node_class.kubelet)
+            else:
+                found.refuse(pool, str(error))
+                if not isinstance(error, NodeClassNotReadyError):
+                    found.unanswered.append(pool.name)
         if not missing:
             # The traces of decisions tell of delays, and consolidation passes have none.
             decides = taken.consolidation is None

@@ -505,7 +505,7 @@ def test_the_last_catalogue_serves_pods_that_wait_and_no_consolidation() -> None
     stage = Selecting()
     stage.take()
     stage.requests()
-    stage.cloud.troubles.fail("instance_types", UnavailableError("no answer"))
+    stage.cloud.troubles.fail("instance_types", UnavailableError("no answer"), times=2)
     stage.run(300)
 
     stage.take()
@@ -514,6 +514,29 @@ def test_the_last_catalogue_serves_pods_that_wait_and_no_consolidation() -> None
     assert (len(for_pods.offers), for_moves.offers) == (1, ())
     assert [refusal.reason for refusal in for_moves.not_ready] == [Reason.POOL_NOT_READY]
     stage.run(10)
+    stage.take()
+    stage.take(consolidation=Consolidation(candidates=()))
+    assert [len(request.offers) for request in stage.requests()] == [1, 0]
+    stage.run(10)
     stage.take(consolidation=Consolidation(candidates=()))
 
     assert len(stage.only().offers) == 1
+
+
+def test_a_decision_waits_for_ec2_once_and_not_each_time_that_it_is_asked_again() -> None:
+    stage = Selecting()
+    stage.take()
+    stage.requests()
+    stage.cloud.troubles.fail("instance_types", UnavailableError("no answer"), times=2)
+    stage.run(300)
+
+    stage.take(seconds=0.1)
+    assert stage.requests() == []
+    stage.run(0.2)
+    assert len(stage.only().offers) == 1
+    stage.run(10)
+    stage.take(seconds=0.1)
+    assert len(stage.only().offers) == 1
+    stage.take(seconds=0.2)
+
+    assert (len(stage.only().offers), stage.read()) == (1, 3)
