@@ -12,6 +12,7 @@ from treenail.adapters.api.conversion.annotations import V1_FIELDS, V1BETA1_FIEL
 from treenail.adapters.api.diagnosis import meant
 from treenail.adapters.api.documents import Manifest
 from treenail.adapters.api.kinds import KINDS
+from treenail.adapters.api.workloads import RUNS_FOR
 from treenail.domain.model import labels
 
 _BYTES: Final = ("memory", "ephemeral-storage", "storage")
@@ -32,6 +33,7 @@ _ANNOTATIONS: Final = {
     **dict.fromkeys(("Deployment", "ReplicaSet", "StatefulSet", "Job"), (labels.PROVISION_FOR,)),
     "CronJob": (),
 }
+_OF_JOBS: Final = ("Job", "CronJob")
 _CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
 
 
@@ -63,7 +65,8 @@ def _idle_annotations(kind: str, content: object) -> Iterator[tuple[str, str]]:
     if known is not None and isinstance(annotations, Mapping):
         for key in map(str, annotations):
             if key.startswith(_OURS) and key not in known:
-                yield key, meant(key, known)
+                of_pods = key == RUNS_FOR and kind in _OF_JOBS
+                yield key, "; it is read from the template of the pods" if of_pods else meant(key, known)
 
 
 def _thousandths(tree: object, path: str, *, within: bool) -> Iterator[tuple[str, str]]:

@@ -269,7 +269,8 @@ def test_a_file_is_not_asked_after_for_what_is_missing_before_its_end_or_for_its
     [
         ("NodePool", "treenail.sh/paybak", "; did you mean treenail.sh/payback?"),
         ("Deployment", "treenail.sh/min-nodes", ""),
-        ("CronJob", "treenail.sh/runs-for", ""),
+        ("CronJob", "treenail.sh/runs-for", "; it is read from the template of the pods"),
+        ("Job", "treenail.sh/runs-for", "; it is read from the template of the pods"),
     ],
 )
 @pytest.mark.parametrize("form", ["yaml", "json"])
@@ -300,15 +301,18 @@ def test_annotations_that_are_acted_on_or_are_not_ours_are_not_warned_of(
     assert warnings(text(annotated(kind, key, value))) == ()
 
 
+_JOB: Manifest = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once"}}
+
+
 def annotated(kind: str, key: str, value: str = "3") -> Manifest:
     makers: dict[str, Callable[[], Manifest]] = {
         "NodePool": node_pool,
         "Deployment": deployment,
         "CronJob": cron_job,
+        "Job": lambda: {**cron_job()["spec"]["jobTemplate"], **_JOB},
     }
     tree = makers[kind]()
-    tree["metadata"]["annotations"] = {key: value}
-    return tree
+    return {**tree, "metadata": {**tree["metadata"], "annotations": {key: value}}}
 
 
 def cron_job() -> Manifest:
