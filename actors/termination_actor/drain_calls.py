@@ -109,7 +109,8 @@ class DrainCalls:
         if dealt is not None:
             patch = ClaimPatch(provider_id=dealt.provider_id, labels=dealt.labels, capacity=dealt.capacity)
             self._writer.patch_claim(claim.name, patch)
-        return dealt is not None
+        # An earlier look may have given it one, of which the watch has not told yet.
+        return dealt is not None or any(one.name == claim.name and one.provider_id for one in claims)
 
     def _instances(self) -> frozenset[str]:
         return frozenset(i.id for i in self._cloud.instances())

@@ -9,6 +9,7 @@ import pytest
 
 from tests.actors.ending import OURS, Ending, budget, moved
 from tests.builders import claim, instance, spec
+from tests.probes import Probe
 from treenail.domain.cluster.cluster_facts import DaemonSet
 from treenail.domain.model import labels
 from treenail.domain.model.errors import (
@@ -248,6 +249,22 @@ def test_what_was_bought_for_a_marked_claim_is_found_and_terminated() -> None:
 
     unlaunched(stage, marked=True)
     stage.run(120)
+
+    assert names(stage) == ["c1"]
+    assert sorted(stage.cloud.bought) == ["i-c1"]
+
+
+def test_what_was_found_is_not_taken_for_nothing_where_it_is_heard_of_late() -> None:
+    stage = Ending()
+    stage.cloud.bought["i-9"] = instance("i-9", tags={LAUNCH_TAG: "5f1e"})
+    unlaunched(stage, marked=True)
+    stage.views.to = Probe()
+    stage.run(180)
+    assert names(stage) == ["c1", "new"]
+
+    stage.views.to = stage.actor
+    stage.views.tell_all()
+    stage.run(60)
 
     assert names(stage) == ["c1"]
     assert sorted(stage.cloud.bought) == ["i-c1"]
