@@ -31,7 +31,7 @@ from treenail.adapters.embed import simulation
 from treenail.adapters.kwok.catalogue import read_catalogue
 from treenail.adapters.solver.garbage import uncollected
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.packing import pack as packing
+from treenail.domain.packing import pods_to_come
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan, PlannedClaim
 from treenail.domain.packing.problem import PackingSettings, Problem
@@ -167,7 +167,7 @@ def problem_of(read: simulation.Simulation) -> Problem:
         return PackingPlan()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packing, "pack", take)
+        patch.setattr(pods_to_come, "pack_but_last_resorts", take)
         read.decide()
     return taken[0]
 
