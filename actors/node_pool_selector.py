@@ -286,7 +286,9 @@ class NodePoolSelector(DomainActor[SelectorInbox]):
                 ran_out = self._ran_out.of(pool.node_class) | paused
                 offers = self._offers(pool, node_class, key, taken, ran_out)
                 found.offers += offers
-                found.ordinary += self._ordinary(pool, key, taken, offers)
+                # Only decisions on pods are compared with what there is ordinarily.
+                moves = taken.consolidation is not None
+                found.ordinary += offers if moves else self._ordinary(pool, key, taken, offers)
             elif error is None:
                 missing = True
             else:

@@ -120,10 +120,12 @@ class ConsolidationMoves:
         planned = self.history.origins(removed, share, now) if removed else ()
 
         def bought_for(nodes: Iterable[str]) -> tuple[Origin, ...]:
+            if planned:
+                return planned
             claims = [known.get(self._model.objects.view_name(node)) for node in nodes]
             # What the claims say holds after a restart, and for a move that was withdrawn too late.
             left = [one for one in claims if one is not None and cause_said(one) is Cause.UNDERUTILIZED]
-            return planned or (self.history.origins(left, 0.0, now) if left else ())
+            return self.history.origins(left, 0.0, now) if left else ()
 
         return bought_for
 
