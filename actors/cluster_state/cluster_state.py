@@ -379,6 +379,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._delays.begin(decision, now)
         self._recorder.begin(snapshot, now)
         self.log("found provisionable pods", logger="controller.provisioner", pods=len(snapshot.pods))
+        for one in snapshot.held_back:
+            if self._held_lately.news(("quota", one.quota, one.workload)):
+                self.log("quota holds pods back", quota=one.quota, workload=one.workload, pods=one.number)
         self.later("plan lost", _PlanLost(decision.id), seconds=_PLAN_LOST_AFTER)
         self._subscribers.selector.tell(SnapshotTaken(decision=decision, snapshot=snapshot))
 

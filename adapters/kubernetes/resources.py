@@ -44,6 +44,7 @@ POD: Final = Resource("Pod", "v1", "pods", namespaced=True)
 NODE: Final = Resource("Node", "v1", "nodes")
 EVENT: Final = Resource("Event", "v1", "events", namespaced=True)
 NAMESPACE: Final = Resource("Namespace", "v1", "namespaces")
+RESOURCE_QUOTA: Final = Resource("ResourceQuota", "v1", "resourcequotas", namespaced=True)
 PERSISTENT_VOLUME: Final = Resource("PersistentVolume", "v1", "persistentvolumes")
 PERSISTENT_VOLUME_CLAIM: Final = Resource(
     "PersistentVolumeClaim", "v1", "persistentvolumeclaims", namespaced=True
@@ -101,6 +102,7 @@ DISPENSABLE: Final[tuple[Resource, ...]] = (
     PERSISTENT_VOLUME_CLAIM,
     CSI_NODE,
     POD_DISRUPTION_BUDGET,
+    RESOURCE_QUOTA,
     *WORKLOADS,
     *OF_BUFFERS,
     *OF_CLAIMS,
@@ -125,7 +127,10 @@ GATED: Final[tuple[Resource, ...]] = (NODE_OVERLAY, *OF_CLAIMS, *OF_BUFFERS)
 
 
 def watched(*, workloads: bool = True, gates: Mapping[str, bool] | None = None) -> tuple[Resource, ...]:
-    """Return what is watched: what makes pods only with `workloads`, what is gated where `gates` say so."""
+    """Return what is watched: what makes pods only with `workloads`, what is gated where `gates` say so.
+
+    Quotas say how many pods may still be made: they are watched for workloads.
+    """
     on = {kind for kind, gate in (gates or {}).items() if gate}
     buffers = CAPACITY_BUFFER.kind in on
     claims = RESOURCE_CLAIM.kind in on
@@ -135,7 +140,8 @@ def watched(*, workloads: bool = True, gates: Mapping[str, bool] | None = None) 
         if one.kind in on or (buffers and one in OF_BUFFERS) or (claims and one in OF_CLAIMS)
     )
     # Buffers refer to what makes pods, but not to Jobs.
-    passed_over = () if workloads else (JOB,) if buffers else WORKLOADS
+    unneeded = (RESOURCE_QUOTA, *((JOB,) if buffers else WORKLOADS))
+    passed_over = () if workloads else unneeded
     return (*gated, *(one for one in WATCHED if one not in passed_over))
 
 

@@ -28,6 +28,7 @@ from treenail.domain.cluster.expected_pods import ExpectedPods
 from treenail.domain.cluster.first_sight import FirstSight
 from treenail.domain.cluster.inventory import Inventory
 from treenail.domain.cluster.marked_nodes import MarkedNodes
+from treenail.domain.cluster.namespace_quotas import NamespaceQuotas
 from treenail.domain.cluster.node_loads import NodeLoads
 from treenail.domain.cluster.planning import Snapshot
 from treenail.domain.cluster.promise_upkeep import PromiseUpkeep
@@ -46,6 +47,7 @@ from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.resource_quotas import ResourceQuota
 
 
 class ClusterModel:
@@ -75,7 +77,8 @@ class ClusterModel:
         self._upkeep = PromiseUpkeep(
             self.promises, self.objects, self.marks, self._recorder, lasts=promise_lasts
         )
-        self.expected = ExpectedPods(self.objects, self.promises)
+        self.quotas = NamespaceQuotas(self.objects, self.promises)
+        self.expected = ExpectedPods(self.objects, self.promises, self.quotas)
         self.untried = UntriedPods(self.objects, self.promises, spread_by_default=spread_by_default)
         self.buffers = BufferBook(self.objects, self.promises)
         self._sight = FirstSight()
@@ -133,7 +136,7 @@ class ClusterModel:
             self._set_aside(one, now, listed=True)
         self._sight.complete(now)
         for kind in Kind:
-            if kind in OF_BUFFERS and kind in fact.unreadable:
+            if kind in (*OF_BUFFERS, Kind.RESOURCE_QUOTA) and kind in fact.unreadable:
                 continue  # those that were there may be there still
             for key, known in sorted(self.objects.store(kind).items()):
                 unseen = known.resource_version == 0 or known.resource_version > fact.revision
@@ -182,7 +185,7 @@ class ClusterModel:
                 self._recorder.pools(changed=not says_the_same(thing, known))
             case DaemonSet():
                 self._see_daemon_set(thing)
-            case Namespace() | Workload() | CapacityBuffer() | StoredPodTemplate():
+            case Namespace() | ResourceQuota() | Workload() | CapacityBuffer() | StoredPodTemplate():
                 self._see_company(thing, now, changed=not says_the_same(thing, known))
             case PodDisruptionBudget():
                 self.objects.pod_budgets.put(thing)
@@ -215,8 +218,8 @@ class ClusterModel:
                 self.objects.drop(kind, key)
             case Kind.POD_DISRUPTION_BUDGET:
                 self.objects.pod_budgets.remove(key)
-            case Kind.REPLICA_SET | Kind.JOB | Kind.STATEFUL_SET:
-                self._lose_workload(kind, key, now)
+            case Kind.RESOURCE_QUOTA | Kind.REPLICA_SET | Kind.JOB | Kind.STATEFUL_SET:
+                self._lose_company(kind, key, now)
             case _:
                 self._storage_changed(self.objects.storage.remove(kind, key))
         self._tend_buffers_of(None, lost)
@@ -242,10 +245,12 @@ class ClusterModel:
         if self.objects.daemons.pop(uid, None) is not None:
             self._daemons_changed()
 
-    def _lose_workload(self, kind: Kind, uid: str, now: datetime) -> None:
-        if self.objects.workloads[kind].pop(uid, None) is not None:
-            self.expected.workload(uid, now, changed=True)
-            self._withdraw_surplus(uid)
+    def _lose_company(self, kind: Kind, key: str, now: datetime) -> None:
+        if kind is Kind.RESOURCE_QUOTA:
+            self.quotas.remove(key)
+        elif self.objects.workloads[kind].pop(key, None) is not None:
+            self.expected.workload(key, now, changed=True)
+            self._withdraw_surplus(key)
 
     def _see_pool(self, pool: NodePool) -> None:
         known = self.objects.pools.get(pool.name)
@@ -263,7 +268,7 @@ class ClusterModel:
 
     def _see_company(
         self,
-        thing: Namespace | Workload | CapacityBuffer | StoredPodTemplate,
+        thing: Namespace | ResourceQuota | Workload | CapacityBuffer | StoredPodTemplate,
         now: datetime,
         *,
         changed: bool,
@@ -277,6 +282,9 @@ class ClusterModel:
             self.objects.workloads[kind_of(thing)][thing.uid] = thing
             self.expected.workload(thing.uid, now, changed=changed)
             self._withdraw_surplus(thing.uid)
+        elif isinstance(thing, ResourceQuota):
+            self.quotas.put(thing)
+            self._withdraw_beyond_quota(thing.namespace)
         else:
             self.objects.namespaces[thing.name] = thing
             if changed:
@@ -334,6 +342,7 @@ class ClusterModel:
         before = self.objects.pods.get(pod.uid)
         self.recent.pod(self.revision, before, pod)
         self._recorder.changes.pods[pod.uid] = None
+        self.quotas.pod(before, pod)
         for node in self.objects.put_pod(pod):
             self._recorder.node(node)
         promise = self.promises.of(pod.uid)
@@ -354,6 +363,13 @@ class ClusterModel:
         elif pod.terminal:
             self._upkeep.end(pod.uid)
         self._withdraw_surplus(owner)
+        self._withdraw_beyond_quota(pod.namespace)
+
+    def _withdraw_beyond_quota(self, namespace: str) -> None:
+        """End promises to pods that quotas do not let be made, those of the latest workloads first."""
+        if self.quotas.overdrawn(namespace):
+            for owner in self.promises.owners_to_come(namespace):
+                self._withdraw_surplus(owner)
 
     def _withdraw_surplus(self, owner: str) -> None:
         """End promises to pods that a workload makes no more, those on nodes not bought yet first."""
@@ -388,6 +404,7 @@ class ClusterModel:
         pod = self.objects.remove_pod(uid)
         if pod is None:
             return
+        self.quotas.pod(pod, None)
         self.recent.pod(self.revision, pod, None)
         self._recorder.changes.pods[uid] = None
         if pod.bound:

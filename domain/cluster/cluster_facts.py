@@ -25,6 +25,7 @@ from treenail.domain.model.pod_budgets import PodDisruptionBudget
 from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Pod, PodSpec
 from treenail.domain.model.resource_claims import ResourceClaim
+from treenail.domain.model.resource_quotas import ResourceQuota
 from treenail.domain.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 
 
@@ -39,6 +40,7 @@ class Kind(StrEnum):
     NODE_OVERLAY = "NodeOverlay"
     DAEMON_SET = "DaemonSet"
     NAMESPACE = "Namespace"
+    RESOURCE_QUOTA = "ResourceQuota"
     PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
     PERSISTENT_VOLUME = "PersistentVolume"
     STORAGE_CLASS = "StorageClass"
@@ -83,6 +85,7 @@ ClusterObject: TypeAlias = (
     | NodeOverlay
     | DaemonSet
     | Namespace
+    | ResourceQuota
     | StorageObject
     | PodDisruptionBudget
     | Workload
@@ -146,7 +149,7 @@ def key_of(thing: ClusterObject) -> str:
             return f"{thing.ref.kind}/{thing.ref.name}"
         case PersistentVolumeClaim() | PodDisruptionBudget() | CapacityBuffer() | StoredPodTemplate():
             return thing.key
-        case ResourceClaim() | ResourceClaimTemplate() | DeviceTaintRule():
+        case ResourceClaim() | ResourceClaimTemplate() | DeviceTaintRule() | ResourceQuota():
             return thing.key
         case _:
             return thing.name
@@ -166,6 +169,7 @@ _KINDS: Final[Mapping[type, Kind]] = {
     NodeOverlay: Kind.NODE_OVERLAY,
     DaemonSet: Kind.DAEMON_SET,
     Namespace: Kind.NAMESPACE,
+    ResourceQuota: Kind.RESOURCE_QUOTA,
     PersistentVolumeClaim: Kind.PERSISTENT_VOLUME_CLAIM,
     PersistentVolume: Kind.PERSISTENT_VOLUME,
     StorageClass: Kind.STORAGE_CLASS,

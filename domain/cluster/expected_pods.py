@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from treenail.domain.cluster.inventory import Inventory
+from treenail.domain.cluster.namespace_quotas import Drawn, NamespaceQuotas, QuotaRoom
 from treenail.domain.cluster.promises import PromiseBook
 from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.backoff import Backoff
@@ -56,6 +57,21 @@ class _Wish:
     paused_at: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """The pods of a workload that are not expected as a quota has no room for them: their `number`.
+
+    `quota` is its namespace/name, `workload` that of the workload, as "shop/Deployment/web".
+    """
+
+    quota: str
+    workload: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.quota}: {self.workload} {self.number}"
+
+
 class ExpectedPods:
     """The pods that workloads are still to make, as far as they are expected. Mutable.
 
@@ -64,15 +80,16 @@ class ExpectedPods:
     until one was made after that: its controller makes a pause, and then all that are missing (manageJob in
     Kubernetes' pkg/controller/job). The shape of an expected pod is that of the latest pod of its workload,
     as admission left it. It has a uid and a promise, and is in no store of objects; a pod that its workload
-    makes takes the promise over.
+    makes takes the promise over. No more are expected than the quotas of their namespace let be made.
 
     Pods are waited for three times as long as pods took to come one after the other, 30 s at least. Then
     no more are expected until there is news of their workload, and not before a pause, which grows.
     """
 
-    def __init__(self, objects: Inventory, promises: PromiseBook) -> None:
+    def __init__(self, objects: Inventory, promises: PromiseBook, quotas: NamespaceQuotas) -> None:
         self._objects = objects
         self._promises = promises
+        self._quotas = quotas
         self._wishes: dict[str, _Wish] = {}
         self._numbered = 0
         self._slowest = timedelta(0)
@@ -80,6 +97,8 @@ class ExpectedPods:
         self._waited: dict[str, None] = {}
         # The expected pods of the last decision, by uid.
         self.offered: dict[str, Pod] = {}
+        # What quotas kept from being expected in the last decision.
+        self.held_back: tuple[HeldBack, ...] = ()
 
     # --- facts
 
@@ -136,7 +155,7 @@ class ExpectedPods:
     def to_come(self, owner: str, now: datetime | None = None) -> int:
         """Return how many pods a workload is to make that are expected, promised places included.
 
-        With `now`, also whether it was given up lately is asked.
+        With `now`, also whether it was given up lately is asked. Quotas may let fewer be made.
         """
         workload, wish = self._objects.workload(owner), self._wishes.get(owner)
         if workload is None or wish is None or not self._expects(owner, now):
@@ -159,9 +178,32 @@ class ExpectedPods:
         # A pod of a StatefulSet that is being deleted keeps its promise for its successor.
         return self.unpromised(owner, now) + max(1, len(wish.unbound) - self._promises.waiting(owner))
 
-    def unpromised(self, owner: str, now: datetime | None = None) -> int:
-        """Return how many of the pods to come have no promise."""
+    def unpromised(self, owner: str, now: datetime | None = None, drawn: Drawn | None = None) -> int:
+        """Return how many of the pods to come have no promise, as far as quotas let them be made.
+
+        What was `drawn` in a decision before is taken.
+        """
+        lacking = self._lacking(owner, now)
+        room = self._room(owner, drawn) if lacking else None
+        return lacking if room is None else min(lacking, room.number)
+
+    def _lacking(self, owner: str, now: datetime | None) -> int:
+        """Return how many of the pods that a workload is to make have no promise, whatever quotas say."""
         return max(0, self.to_come(owner, now) - self._promises.to_come(owner) - self._inherited(owner))
+
+    def _room(self, owner: str, drawn: Drawn | None) -> QuotaRoom | None:
+        """Return for how many pods without a promise quotas have room, None for any number.
+
+        Successors of pods that are gone come first.
+        """
+        workload = self._objects.workload(owner) if self._quotas else None
+        if workload is None or not self._quotas.limit(workload.namespace):
+            return None
+        like = self.like(owner)
+        room = self._quotas.room(like, drawn or {}) if like is not None else None
+        if room is None:
+            return None
+        return QuotaRoom(max(0, room.number - self._inherited(owner)), room.quota)
 
     def keeps_all(self, owner: str) -> bool:
         """Return whether a workload may make pods, and wants as many as it has or more."""
@@ -175,7 +217,15 @@ class ExpectedPods:
         promised = self._promises.to_come(owner)
         if not promised:
             return 0
-        return max(0, promised - max(0, self.to_come(owner) - self._inherited(owner)))
+        unwanted = max(0, promised - max(0, self.to_come(owner) - self._inherited(owner)))
+        return max(unwanted, min(promised, self._beyond_quota(owner)))
+
+    def _beyond_quota(self, owner: str) -> int:
+        """Return how many of the promises to pods to come are for pods that quotas do not let be made."""
+        workload = self._objects.workload(owner)
+        if workload is None or not self._quotas.overdrawn(workload.namespace):
+            return 0
+        return self._quotas.beyond(self._promises.expected(owner)[-1].like)
 
     def _inherited(self, owner: str) -> int:
         """Return how many of the pods to come have the place of a pod that is gone.
@@ -191,17 +241,32 @@ class ExpectedPods:
         """Return the pods to plan with `pods` that wait: those expected of their workloads and those `due`.
 
         None where other pods of theirs were refused, and are `held` back. They are the last of their kind.
+        Where workloads share a quota, the one whose pod waits first comes first.
         """
         without = {pod.owner.uid for pod in held if pod.owner is not None}
         waiting = {p.uid: p.owner.uid for p in pods if p.owner is not None and p.provisionable}
         found: list[Pod] = []
+        drawn: Drawn = {}
+        held_back: list[HeldBack] = []
         for owner in dict.fromkeys((*waiting.values(), *due)):
             if owner not in without and self._expects(owner, now):
                 new = sum(pod.uid not in waiting for pod in self.without_place(owner))
-                number = self.unpromised(owner, now) + new
-                found += self.made_up(owner, min(number, MOST - len(found)), now)
+                to_come = self.unpromised(owner, now, drawn)
+                held_back += self._held_back(owner, to_come, now, drawn)
+                made = self.made_up(owner, min(to_come + new, MOST - len(found)), now)
+                if made:
+                    self._quotas.draw(made[0], min(to_come, len(made)), drawn)
+                found += made
         self.offered = {pod.uid: pod for pod in found}
+        self.held_back = tuple(held_back)
         return tuple(found)
+
+    def _held_back(self, owner: str, to_come: int, now: datetime, drawn: Drawn) -> tuple[HeldBack, ...]:
+        lacking, workload = self._lacking(owner, now), self._objects.workload(owner)
+        room = self._room(owner, drawn) if lacking > to_come else None
+        if room is None or workload is None:
+            return ()
+        return (HeldBack(room.quota, f"{workload.namespace}/{workload.told_as}", lacking - to_come),)
 
     def _expects(self, owner: str, now: datetime | None) -> bool:
         workload, wish = self._objects.workload(owner), self._wishes.get(owner)

@@ -201,7 +201,8 @@ def with_expected(
     None of those of which pods were refused, and are `held` back.
     """
     expected = model.expected.beside(snapshot.pods, held, due, now)
-    if not expected:
+    held_back = model.expected.held_back
+    if not expected and not held_back:
         return snapshot
     volumes = {**snapshot.volumes, **model.capacity.volume_needs(expected)}
-    return replace(snapshot, pods=(*snapshot.pods, *expected), volumes=volumes)
+    return replace(snapshot, pods=(*snapshot.pods, *expected), volumes=volumes, held_back=held_back)

@@ -31,6 +31,7 @@ from treenail.domain.model.nodes import Node, NodeClaim, NodeView
 from treenail.domain.model.pod_budgets import PodBudgets
 from treenail.domain.model.pod_templates import StoredPodTemplate
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.resource_quotas import ResourceQuota
 from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.model.stand_alone_claims import own_pool
 
@@ -59,6 +60,7 @@ class Inventory:
         self.overlays: dict[str, NodeOverlay] = {}
         self.daemons: dict[str, DaemonSet] = {}
         self.namespaces: dict[str, Namespace] = {}
+        self.quotas: dict[str, ResourceQuota] = {}
         self.workloads: dict[Kind, dict[str, Workload]] = {kind: {} for kind in WORKLOADS}
         self.deployments: dict[str, Workload] = {}
         self.capacity_buffers: dict[str, CapacityBuffer] = {}
@@ -90,6 +92,7 @@ class Inventory:
             Kind.NODE_OVERLAY: self.overlays,
             Kind.DAEMON_SET: self.daemons,
             Kind.NAMESPACE: self.namespaces,
+            Kind.RESOURCE_QUOTA: self.quotas,
             Kind.PERSISTENT_VOLUME_CLAIM: self.storage.claims,
             Kind.PERSISTENT_VOLUME: self.storage.volumes,
             Kind.STORAGE_CLASS: self.storage.classes,

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from treenail.domain.cluster.batch_window import Decision
 from treenail.domain.cluster.cluster_facts import DaemonSet
-from treenail.domain.cluster.expected_pods import is_to_come
+from treenail.domain.cluster.expected_pods import HeldBack, is_to_come
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.gpu_models import GpuModel
 from treenail.domain.model.node_classes import NodeClass
@@ -37,7 +37,7 @@ class Snapshot:
     of pools that have some. `volumes` has the needs of the volumes of `pods`, by uid; `namespaces` the labels
     of namespaces, by name. `in_reservations` has, by the id of a capacity reservation, when each claim in it
     was launched, None where it is still to be. `device_models` has, by kind of devices that pods ask for, the
-    models of GPUs of that kind.
+    models of GPUs of that kind. `held_back` are pods that workloads are to make and quotas have no room for.
     """
 
     revision: int
@@ -53,6 +53,7 @@ class Snapshot:
     in_reservations: Mapping[str, tuple[datetime | None, ...]] = field(default_factory=dict)
     device_models: Mapping[str, frozenset[GpuModel]] = field(default_factory=dict)
     limits_at_most: Mapping[str, Resources] = field(default_factory=dict)
+    held_back: tuple[HeldBack, ...] = ()
 
     def problem(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -70,6 +70,11 @@ class PromiseBook:
         self._waiting: dict[str, dict[str, None]] = {}
         # By expiry. An entry is out of date when its promise has ended or has got another one.
         self._expiries: list[tuple[datetime, str]] = []
+        self._hears: Callable[[Promise, int], None] = _nobody_hears
+
+    def listen(self, hears: Callable[[Promise, int], None]) -> None:
+        """Have `hears` called with each promise to a pod that a workload is to make: 1, or -1 at its end."""
+        self._hears = hears
 
     def __len__(self) -> int:
         return len(self._by_pod)
@@ -120,6 +125,12 @@ class PromiseBook:
         """Return the promises to pods that an owner is still to make, in the order made."""
         return tuple(self._by_pod[pod] for pod in self._expected.get(owner, ()))
 
+    def owners_to_come(self, namespace: str) -> tuple[str, ...]:
+        """Return the workloads of a namespace that are to make pods with promises, the latest first."""
+        firsts = ((owner, next(iter(pods))) for owner, pods in reversed(self._expected.items()))
+        there = ((owner, self._by_pod[pod]) for owner, pod in firsts)
+        return tuple(o for o, one in there if one.like.namespace == namespace and not one.of_buffer)
+
     def buffers(self) -> tuple[str, ...]:
         """Return the buffers that places are kept for, as owners."""
         return tuple(self._buffers)
@@ -139,6 +150,7 @@ class PromiseBook:
     def _put(self, promise: Promise) -> None:
         if promise.pod not in self._by_pod:  # else it is the same place, on other terms
             self._reserved[promise.target] = self.reserved(promise.target).plus(promise.requests)
+            self._tell(promise, 1)
         self._by_pod[promise.pod] = promise
         self._by_target.setdefault(promise.target, {})[promise.pod] = promise
         if promise.expected:
@@ -155,6 +167,7 @@ class PromiseBook:
         promise = self._by_pod.pop(pod, None)
         if promise is None:
             return None
+        self._tell(promise, -1)
         places = self._by_target[promise.target]
         del places[pod]
         self._reserved[promise.target] = self._reserved[promise.target].minus(promise.requests)
@@ -177,6 +190,10 @@ class PromiseBook:
             if not heirless:
                 del self._heirless[promise.heir]
         return promise
+
+    def _tell(self, promise: Promise, times: int) -> None:
+        if promise.expected and not promise.of_buffer:
+            self._hears(promise, times)
 
     def end_all(self, target: str) -> tuple[Promise, ...]:
         """End every promise on `target` and return them."""
@@ -266,6 +283,10 @@ class PromiseBook:
     def all(self) -> Iterable[Promise]:
         """Return every promise, in the order made."""
         return self._by_pod.values()
+
+
+def _nobody_hears(_promise: Promise, _times: int) -> None:
+    pass
 
 
 def _owner(promise: Promise) -> str:

@@ -13,11 +13,13 @@ from treenail.domain.model.devices import DeviceClass, DeviceTaintRule, Resource
 from treenail.domain.model.nodes import Node, NodeClaim
 from treenail.domain.model.pods import Pod, PodAffinityTerm
 from treenail.domain.model.resource_claims import ResourceClaim
+from treenail.domain.model.resource_quotas import ResourceQuota
 
 _MOST: Final = 20_000
 # Devices let no node be consolidated: pods that have any do not move.
 _OF_DEVICES: Final = (ResourceClaim, DeviceClass, ResourceClaimTemplate, ResourceSlice, DeviceTaintRule)
-_COUNTED_APART: Final = (Pod, Node, NodeClaim, *_OF_DEVICES)
+# Nor do quotas: they say how many pods may be made.
+_COUNTED_APART: Final = (Pod, Node, NodeClaim, ResourceQuota, *_OF_DEVICES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,6 +99,11 @@ class ResourceQuota:
     scopes: tuple[ScopeTerm, ...] = ()
     used: Resources = NOTHING
 
+    @property
+    def key(self) -> str:
+        """The namespace and name, "shop/small"."""
+        return f"{self.namespace}/{self.name}"
+
     def counts(self, spec: PodSpec) -> bool:
         """Return whether pods of its namespace with this spec are within its scopes."""
         return all(term.matches(spec, self.namespace) for term in self.scopes)

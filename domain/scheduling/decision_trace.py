@@ -68,6 +68,7 @@ def decision_spans(
             **known,
             "treenail.pods": len(snapshot.pods),
             **({"treenail.expected": number} if (number := expected_in(decided)) else {}),
+            **_held_back(decided),
             **bounded_list("treenail.nodeclaims", tuple(c.name for c in committed.claims)),
             "treenail.nominations": len(committed.nominations),
             "treenail.refused": len(committed.refused),
@@ -101,6 +102,12 @@ def _packed(decided: PlanDecided) -> dict[str, Attribute]:
         **(bounded_list("treenail.problems", plan.problems) if plan.problems else {}),
         **({ERROR_TYPE: "not_packed"} if decided.failure else {}),
     }
+
+
+def _held_back(decided: PlanDecided) -> dict[str, Attribute]:
+    """Return which quotas hold pods back, of which workload and how many, where there are such."""
+    told = tuple(map(str, decided.snapshot.held_back))
+    return bounded_list("treenail.held_back", told) if told else {}
 
 
 def _not_ready(decided: PlanDecided) -> dict[str, Attribute]:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from treenail.domain.cluster.cluster import ClusterModel
+from treenail.domain.cluster.namespace_quotas import Drawn
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.pool_limits import NODES
 from treenail.domain.model.resources import NOTHING, Resources
@@ -58,6 +59,8 @@ class _Check:
         # By workload: its pods that came since they were expected, and how many more are to come.
         self._came: dict[str, list[Pod]] = {}
         self._to_come: dict[str, int] = {}
+        # What the pods to come among them take of quotas.
+        self._drawn: Drawn = {}
         self._given: dict[str, Resources] = {}
         self._bought: dict[str, Resources] = {}
 
@@ -126,7 +129,7 @@ class _Check:
         if self._came[owner]:
             return self._came[owner].pop(0)
         self._to_come[owner] -= 1
-        return like if self._to_come[owner] >= 0 else None
+        return like if self._to_come[owner] >= 0 and model.quotas.take(like, self._drawn) else None
 
     def claims(self, plan: PackingPlan) -> tuple[HeldClaim, ...]:
         held = (self._claim(index, planned) for index, planned in enumerate(plan.claims))

@@ -34,6 +34,8 @@ from treenail.domain.model.causes import Cause
 from treenail.domain.model.claims import DECISION, EXPECTED, PROMISED
 from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.nodes import INSTANCE_TERMINATING, Condition, NodeClaim, Status
+from treenail.domain.model.resource_quotas import ResourceQuota
+from treenail.domain.model.resources import Resources
 from treenail.domain.packing.plan import RefusedClass
 from treenail.domain.packing.refusal_reasons import Reason, Refusal
 
@@ -712,3 +714,59 @@ def test_after_a_start_an_old_claim_does_not_say_whether_pods_ever_came(
     stage.lose(Kind.NODE_CLAIM, spare.name)
 
     assert stage.telemetry.counted(UNUSED) == pytest.approx(cost)
+
+
+SMALL = ResourceQuota(name="small", resource_version=1, hard=Resources({"pods": 3}))
+
+
+def test_pods_beyond_a_quota_are_not_planned_and_it_is_told_how_many_it_holds_back() -> None:
+    stage = Knowing(P1, WEB, SMALL)
+
+    stage.close_batch()
+    stage.decide(planned_claim(*_planned(stage)))
+
+    assert len(_planned(stage)) == 3
+    (line,) = stage.logged("quota holds pods back")
+    told = {"quota": "default/small", "workload": "default/ReplicaSet/web", "pods": 1}
+    assert told.items() <= line.items()
+    (said,) = _spans(stage, "decide")
+    assert said["treenail.held_back"] == ("default/small: default/ReplicaSet/web 1",)
+
+
+def test_it_is_not_told_again_and_again_what_a_quota_holds_back() -> None:
+    stage = Knowing(P1, WEB, SMALL)
+    for name in ("d1", "d2"):
+        stage.close_batch(name)
+        stage.decide(name=name)
+
+    assert len(stage.logged("quota holds pods back")) == 1
+
+
+def test_of_workloads_whose_quota_is_lowered_while_they_are_planned_no_more_places_are_promised() -> None:
+    api, first = replace(WEB, uid="api", name="api"), pending_pod("x1", owner="api")
+    stage = Knowing(P1, first, WEB, api, replace(SMALL, hard=Resources({"pods": 8})))
+    stage.close_batch()
+    planned = _planned(stage)
+    assert len(planned) == 8
+
+    stage.see(replace(SMALL, hard=Resources({"pods": 5}), resource_version=2))
+    mixed = planned[:2] + [uid for pair in zip(planned[2:5], planned[5:], strict=True) for uid in pair]
+    stage.decide(planned_claim(*mixed, cpu=16))
+
+    assert _promised(stage) == ["p1", "to come", "to come", "to come", "x1"]
+    assert stage.committed()[-1].claims[0].annotations[EXPECTED] == "api=1,web=2"
+
+
+def test_claims_for_pods_that_a_quota_lets_be_made_no_more_are_given_up_before_they_are_launched() -> None:
+    stage = Knowing(P1, WEB, replace(SMALL, hard=Resources({"pods": 4})))
+    stage.close_batch()
+    first, *others = _planned(stage)
+    stage.decide(planned_claim(first), planned_claim(*others))
+    spare = stage.committed()[-1].claims[1]
+    stage.see(*(replace(one, resource_version=2) for one in stage.committed()[-1].claims))
+
+    stage.see(replace(SMALL, hard=Resources({"pods": 1}), resource_version=2))
+
+    assert _promised(stage) == ["p1"]
+    (order,) = stage.arbiter.of(DisruptNodes)
+    assert [view.name for view in order.nodes] == [spare.name]

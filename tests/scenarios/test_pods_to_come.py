@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -239,6 +239,62 @@ def test_a_quota_that_is_used_up_ends_what_is_expected_and_nothing_more_is_bough
         assert not any(promise.expected for promise in rehearsal.system.model.promises.all())
         # What was bought for pods that the quota did not let come is gone.
         assert sum(node.allocatable["cpu"] for node in rehearsal.nodes()) < 200_000
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "Job", "StatefulSet"])
+def test_for_pods_that_a_quota_would_refuse_nothing_is_bought(kind: str) -> None:
+    made: dict[str, Callable[[str, int], Manifest]] = {"Job": job, "StatefulSet": parallel_set}
+    wanted = made.get(kind, deployment)("api", 500)
+    with at_a_pace(replicas=0, slower=10) as rehearsal:
+        rehearsal.apply(text(quota(60), wanted))
+        rehearsal.run("10m")
+
+        assert rehearsal.running() == 60
+        assert len(rehearsal.history()) == len(rehearsal.nodes())
+        assert sum(node.allocatable["cpu"] for node in rehearsal.nodes()) < 80_000
+
+
+def test_a_quota_that_is_raised_has_nodes_bought_for_the_pods_that_it_lets_be_made() -> None:
+    with at_a_pace(replicas=0) as rehearsal:
+        rehearsal.apply(text(quota(10), job("api", 500)))
+        rehearsal.run("1m")
+        before = len(rehearsal.history())
+
+        rehearsal.apply(text(quota(400)))
+        rehearsal.run_until(lambda: len(rehearsal.pods()) > 10)
+        rehearsal.run(1.5)
+        asked, there = len(rehearsal.history()), len(rehearsal.pods())
+        rehearsal.run_until(lambda: rehearsal.running() == 400)
+
+        assert before < asked
+        assert there < 100
+        assert len(rehearsal.history()) <= asked + 1
+
+
+def test_a_quota_that_is_lowered_while_pods_are_made_gives_up_what_is_not_launched() -> None:
+    with at_a_pace(EC2Settings(fleet_latency=(3.0, 4.0)), replicas=0) as rehearsal:
+        rehearsal.apply(text(quota(400), job("api", 500)))
+        rehearsal.run(2)
+        asked = rehearsal.claims()
+        assert not any(claim.launched for claim in asked)
+
+        rehearsal.apply(text(quota(10)))
+        rehearsal.run(1)
+        given_up = [claim for claim in rehearsal.claims() if claim.leaving]
+
+        assert len(given_up) >= len(asked) - 3
+        assert not any(promise.expected for promise in rehearsal.system.model.promises.all())
+
+
+def quota(pods: int) -> Manifest:
+    spec = {"hard": {"pods": str(pods)}}
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small"}, "spec": spec}
+
+
+def parallel_set(name: str, pods: int) -> Manifest:
+    """Return a StatefulSet of so many pods that are made at once."""
+    spec = {**deployment(name, pods)["spec"], "serviceName": name, "podManagementPolicy": "Parallel"}
+    return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": name}, "spec": spec}
 
 
 def job(name: str, pods: int) -> Manifest:

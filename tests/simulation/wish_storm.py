@@ -16,6 +16,8 @@ from tests.simulation.workloads import PLAIN, kind_of
 from treenail.adapters.api.workloads import Deployment, Job, StatefulSet
 from treenail.adapters.fake.cluster import ClusterFaults, ClusterSettings
 from treenail.adapters.fake.ec2 import EC2Faults, Spell
+from treenail.domain.model.resource_quotas import ResourceQuota
+from treenail.domain.model.resources import Resources
 from treenail.domain.telemetry import metrics
 
 _MINUTES: Final = 10
@@ -47,8 +49,8 @@ class WishStorm(Storm):
     """One seeded storm over a controller manager that makes 3 to 20 pods a second, where it can.
 
     In every fourth one the API server takes ten times as long as usual to answer, and to tell of changes.
-    Webhooks refuse pods, quotas are used up, workloads are deleted and made again, a Job is suspended and
-    resumed; and all that storms bring.
+    Webhooks refuse pods, quotas are used up (in every other storm those that Treenail sees), workloads are
+    deleted and made again, a Job is suspended and resumed; and all that storms bring.
     """
 
     limits: ClassVar[tuple[int, ...]] = (32, 1000, 1000)
@@ -134,8 +136,18 @@ class WishStorm(Storm):
         cluster.faults = replace(cluster.faults, pods_refused=self.dice.choice((0.0, 0.0, 0.02, 1.0)))
 
     def _change_quota(self) -> None:
-        cluster = self.rehearsal.cluster
-        cluster.faults = replace(cluster.faults, pod_quota=self.dice.choice((None, None, 20, 100)))
+        pods = self.dice.choice((None, None, 20, 100))
+        if self.seed % 2 == 0:
+            cluster = self.rehearsal.cluster
+            cluster.faults = replace(cluster.faults, pod_quota=pods)
+        elif pods is not None:
+            self.rehearsal.apply(ResourceQuota(name="small", hard=Resources({"pods": pods})))
+        else:
+            self._end_quota()
+
+    def _end_quota(self) -> None:
+        for quota in self.rehearsal.cluster.objects(ResourceQuota):
+            self.rehearsal.delete("ResourceQuota", quota.name)
 
     def _put_under_a_spell(self) -> None:
         self.rehearsal.ec2_under(self.dice.choice(_SPELLS), self.dice.uniform(1, 60))
@@ -177,6 +189,7 @@ class WishStorm(Storm):
         # Pods that were refused are made up to 1000 s later, and nodes for them bought then. Of a StatefulSet
         # whose pods limits leave no room for, the next ones are never made.
         self.rehearsal.cluster.faults = ClusterFaults()
+        self._end_quota()
         end = self.rehearsal.seconds + 1500
         while not self._all_are_made() and self.rehearsal.seconds < end:
             self.rehearsal.run(10)

@@ -39,7 +39,8 @@ class PodSpecs:
 
     Packing counts pods by their spec object, and pods of one template come by the thousand. What is
     remembered is bounded: beyond that it starts anew, and some equal specs are two objects. With
-    `keep_parts`, specs say what their requests are made of, as admission by a LimitRange or a quota needs it.
+    `keep_parts`, specs say what their requests are made of, as admission by a LimitRange or a quota needs it;
+    else only what is kept of that after admission.
     """
 
     def __init__(self, *, keep_parts: bool = False) -> None:
@@ -133,7 +134,7 @@ def _translated(model: PodSpecModel, at: str, *, keep_parts: bool) -> PodSpec:
         priority=model.priority,
         priority_class=model.priority_class_name,
         grace_seconds=_grace(model.termination_grace_period_seconds),
-        parts=parts if keep_parts else None,
+        parts=parts if keep_parts else parts.admitted,
     )
 
 

@@ -58,10 +58,17 @@ class ResourceQuotaSpecModel(Model):
     scope_selector: ScopeSelectorModel = field(default_factory=ScopeSelectorModel)
 
 
+class ResourceQuotaStatusModel(Model):
+    """The status of a ResourceQuota: what is used of it, once its controller has counted that."""
+
+    used: Quantities = field(default_factory=dict)
+
+
 class ResourceQuotaModel(CoreObject):
     """v1 ResourceQuota."""
 
     spec: ResourceQuotaSpecModel = field(default_factory=ResourceQuotaSpecModel)
+    status: ResourceQuotaStatusModel = field(default_factory=ResourceQuotaStatusModel)
 
 
 class LimitRangeItemModel(Model, kw_only=True):
@@ -92,15 +99,22 @@ def resource_quota(model: ResourceQuotaModel, _reading: Reading) -> Translation:
     meta, spec = model.metadata, model.spec
     meta.validate()
     at = "spec.hard"
-    hard = {n: amount(resource_of(n), q, under(at, n), most=MOST_IN_ALL) for n, q in spec.hard.items()}
+    hard, used = _amounts(spec.hard, at), _amounts(model.status.used, "status.used")
     without = [under(at, name) for name in hard if not simulated(name, COUNTED)]
     found = ResourceQuota(
         **meta.identity,
         namespace=meta.namespace or "default",
         hard=Resources((name, most) for name, most in hard.items() if simulated(name, COUNTED)),
         scopes=(*(ScopeTerm(scope) for scope in spec.scopes), *_terms(spec.scope_selector)),
+        used=Resources(
+            (name, most) for name, most in used.items() if name in hard and simulated(name, COUNTED)
+        ),
     )
     return Translation(objects=(found,), not_acted_on=tuple(without))
+
+
+def _amounts(quantities: Quantities, at: str) -> Mapping[str, int]:
+    return {n: amount(resource_of(n), q, under(at, n), most=MOST_IN_ALL) for n, q in quantities.items()}
 
 
 def _terms(selector: ScopeSelectorModel) -> Iterator[ScopeTerm]:

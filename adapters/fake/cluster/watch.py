@@ -32,6 +32,8 @@ from treenail.domain.cluster.cluster_facts import (
 )
 from treenail.domain.model.runtime import Ref
 
+# What is told of only where nodes are made for pods that are still to come.
+_OF_WISHES: Final = (*WORKLOADS, Kind.RESOURCE_QUOTA)
 _BROKEN_FOR: Final[Span] = (5.0, 30.0)
 
 
@@ -59,7 +61,7 @@ class Watch:
     def __init__(self, plane: ControlPlane, faults: Callable[[], ClusterFaults], texts: Texts) -> None:
         self._agenda = plane.agenda
         self._dice = plane.fork()
-        # What is told of workloads takes no luck from the rest.
+        # What is told of workloads and quotas takes no luck from the rest.
         self._workload_dice = fork(copy(self._dice))
         self._buffer_dice = fork(copy(self._dice))
         self._store = plane.store
@@ -73,7 +75,7 @@ class Watch:
         self._cut_off_until = 0.0
         self._streams: dict[str, _Stream] = {}
         self._latest: dict[tuple[Kind, str], float] = {}
-        unheard: tuple[Kind, ...] = () if self._settings.tells_workloads else WORKLOADS
+        unheard: tuple[Kind, ...] = () if self._settings.tells_workloads else _OF_WISHES
         unheard += () if self._settings.tells_buffers else OF_BUFFERS
         self._kinds = tuple(kind for kind in WATCHED if kind not in unheard)
         plane.store.listen(self._changed, *self._kinds)
@@ -155,7 +157,7 @@ class Watch:
     def _dice_of(self, kind: Kind) -> random.Random:
         if kind in OF_BUFFERS:
             return self._buffer_dice
-        return self._workload_dice if kind in WORKLOADS else self._dice
+        return self._workload_dice if kind in _OF_WISHES else self._dice
 
     def _told(self, thing: ApiObject | None, *, deleting: bool) -> ApiObject | None:
         return told(thing, deleting=deleting, templates=self._settings.tells_buffers)

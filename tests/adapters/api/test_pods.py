@@ -12,6 +12,7 @@ from treenail.adapters.api.manifests import decode_all, parse_manifests
 from treenail.adapters.api.written.pods import pod_manifest
 from treenail.domain.model import labels
 from treenail.domain.model.nodes import Node
+from treenail.domain.model.pod_parts import PodParts
 from treenail.domain.model.pods import (
     Expression,
     HostPort,
@@ -310,3 +311,10 @@ def test_a_node_tells_what_it_has_and_what_keeps_pods_off() -> None:
     assert node.capacity == node.allocatable == Resources({"cpu": 4000, "memory": 2**34, "pods": 58})
     assert node.conditions[0].since == NOON
     assert [str(t) for t in node.taints] == ["t:NoSchedule"]
+
+
+def test_of_a_pod_that_was_admitted_it_is_kept_whether_it_may_run_for_a_limited_time() -> None:
+    unbounded, bounded = a_pod().spec.parts, a_pod(activeDeadlineSeconds=60).spec.parts
+
+    assert unbounded is None
+    assert bounded == PodParts(bounded=True)

@@ -59,7 +59,11 @@ TERMS: Final = {
         ("v1", "PodTemplate", {"template": TEMPLATE}),
         ("v1", "Node", {"spec": {}, "status": {**TOLD, "images": [{"names": [PLANTED]}]}}),
         ("v1", "PersistentVolume", {"spec": {"csi": {"driver": "d", "volumeAttributes": {"p": PLANTED}}}}),
-        ("v1", "ResourceQuota", {"spec": {"hard": {"cpu": "1"}}, "status": {"used": {"x": PLANTED}}}),
+        (
+            "v1",
+            "ResourceQuota",
+            {"spec": {"hard": {"cpu": "1"}}, "status": {"used": {"cpu": "1"}, "x": PLANTED}},
+        ),
         ("apps/v1", "Deployment", {"spec": {"selector": SELECTOR, "template": TEMPLATE}}),
         ("apps/v1", "DaemonSet", {"spec": {"selector": SELECTOR, "template": TEMPLATE}}),
         (

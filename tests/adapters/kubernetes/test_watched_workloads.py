@@ -7,9 +7,17 @@ from dataclasses import replace
 from tests.adapters.kubernetes.objects import meta, node
 from tests.adapters.kubernetes.rig import FAST, Rig, keys, middle
 from tests.adapters.kubernetes.scripted import Tree, status
-from treenail.adapters.kubernetes.resources import JOB, NODE, REPLICA_SET, STATEFUL_SET, WORKLOADS
+from treenail.adapters.kubernetes.resources import (
+    JOB,
+    NODE,
+    REPLICA_SET,
+    RESOURCE_QUOTA,
+    STATEFUL_SET,
+    WORKLOADS,
+)
 from treenail.domain.cluster.cluster_facts import Kind, ObjectGone, ObjectSeen
 from treenail.domain.cluster.workloads import Workload
+from treenail.domain.model.resource_quotas import ResourceQuota
 
 
 def replica_set(name: str, version: int, replicas: int, ready: int = 0) -> Tree:
@@ -130,4 +138,50 @@ def test_nobody_asks_for_them_where_nodes_are_made_for_pods_alone() -> None:
 
     assert keys(listed) == ["n-0"]
     assert listed.unreadable == frozenset()
-    assert not {asked.path for asked in rig.server.asked} & {resource.path() for resource in WORKLOADS}
+    unasked = {resource.path() for resource in (*WORKLOADS, RESOURCE_QUOTA)}
+    assert not {asked.path for asked in rig.server.asked} & unasked
+
+
+def quota(version: int, hard: Tree, **status: Tree) -> Tree:
+    tree = {**_kind("ResourceQuota", "v1"), "metadata": meta("small", version, namespace="shop")}
+    return {**tree, "spec": {"hard": hard}, "status": status}
+
+
+def test_quotas_are_told_of_with_what_is_used_of_them() -> None:
+    with Rig() as rig:
+        rig.server.serve(RESOURCE_QUOTA, quota(1, {"pods": "10"}))
+        (new,) = rig.start().objects
+        rig.server.watch(RESOURCE_QUOTA).send(
+            "MODIFIED",
+            quota(2, {"pods": "10", "requests.cpu": "2"}, used={"pods": "3", "requests.cpu": "1500m"}),
+        )
+        seen = rig.heard.next(ObjectSeen).object
+
+    assert isinstance(new, ResourceQuota)
+    assert isinstance(seen, ResourceQuota)
+    assert (new.key, dict(new.hard), dict(new.used)) == ("shop/small", {"pods": 10}, {})
+    assert dict(seen.hard) == {"pods": 10, "requests.cpu": 2_000}
+    assert dict(seen.used) == {"pods": 3, "requests.cpu": 1_500}
+
+
+def test_a_quota_that_is_not_understood_is_set_aside_by_its_namespace_and_name() -> None:
+    with Rig() as rig:
+        rig.server.serve(RESOURCE_QUOTA, quota(1, {"pods": "many"}))
+        (aside,) = rig.start().set_aside
+
+    assert (aside.kind, aside.key) == (Kind.RESOURCE_QUOTA, "shop/small")
+    assert "spec.hard.pods" in aside.problem
+
+
+def test_quotas_are_done_without_where_the_role_does_not_allow_them_and_it_is_said_once() -> None:
+    with Rig(replace(FAST, withheld=(60.0, 60.0))) as rig:
+        rig.server.serve(REPLICA_SET, replica_set("r", 1, 3))
+        rig.server.lists(RESOURCE_QUOTA, *[status(403, "Forbidden", "resourcequotas is forbidden")] * 4)
+
+        listed = rig.start()
+
+    assert keys(listed) == ["uid-r"]
+    assert listed.unreadable == {Kind.RESOURCE_QUOTA}
+    assert [(message, fields["resource"]) for message, fields in rig.log] == [
+        ("not allowed to read", "resourcequotas")
+    ]

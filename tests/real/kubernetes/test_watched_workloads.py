@@ -1,4 +1,4 @@
-"""ReplicaSets, StatefulSets and Jobs of a real API server: how many pods they want, as they are changed."""
+"""Workloads and quotas of a real API server: how many pods they want, and how many may be made."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from tests.real.kubernetes.test_reader import Rig, write
 from tests.real.parts.binaries import NotBuiltError
 from tests.real.parts.control_plane import PARTS, ControlPlane
 from treenail.domain.cluster.workloads import Workload
+from treenail.domain.model.resource_quotas import ResourceQuota
 
 PATHS: Final = {
     "ReplicaSet": "/apis/apps/v1/namespaces/default/replicasets",
     "StatefulSet": "/apis/apps/v1/namespaces/default/statefulsets",
     "Job": "/apis/batch/v1/namespaces/default/jobs",
+    "ResourceQuota": "/api/v1/namespaces/default/resourcequotas",
 }
 
 
@@ -63,5 +65,34 @@ def test_workloads_are_known_for_as_long_as_they_want_pods(parts: ControlPlane) 
     status = {"status": {"replicas": 1, "observedGeneration": 1, "updateRevision": "db-1"}}
     write(parts, "PATCH", f"{PATHS['StatefulSet']}/db/status", status, "merge-patch")
     mirror.until(lambda: wanted() == {"old": (2, ""), "sum": (4, "suspended"), "db": (1, "")})
+
+    rig.close()
+
+
+def test_quotas_are_known_with_what_is_used_of_them(parts: ControlPlane) -> None:
+    rig = Rig(parts)
+
+    def known() -> dict[str, tuple[dict[str, int], dict[str, int], int]]:
+        found = [thing for thing in rig.mirror.holds.values() if isinstance(thing, ResourceQuota)]
+        return {one.key: (dict(one.hard), dict(one.used), len(one.scopes)) for one in found}
+
+    classes = {"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}
+    spec: dict[str, Any] = {
+        "hard": {"pods": "10", "limits.memory": "1Gi"},
+        "scopes": ["NotTerminating"],
+        "scopeSelector": {"matchExpressions": [classes]},
+    }
+    quota = {"kind": "ResourceQuota", "metadata": {"name": "small"}, "spec": spec}
+    write(parts, "POST", PATHS["ResourceQuota"], quota)
+    mirror = rig.start()
+    hard = {"pods": 10, "limits.memory": 2**30}
+    assert known() == {"default/small": (hard, {}, 2)}
+
+    status = {"status": {"hard": spec["hard"], "used": {"pods": "3", "limits.memory": "100Mi"}}}
+    write(parts, "PATCH", f"{PATHS['ResourceQuota']}/small/status", status, "merge-patch")
+    mirror.until(lambda: known() == {"default/small": (hard, {"pods": 3, "limits.memory": 100 * 2**20}, 2)})
+
+    write(parts, "DELETE", f"{PATHS['ResourceQuota']}/small")
+    mirror.until(lambda: known() == {})
 
     rig.close()

@@ -9,6 +9,8 @@ from tests.adapters.fake.cluster.rig import Listener, Rig
 from treenail.adapters.fake.cluster import ClusterFaults, ClusterSettings
 from treenail.domain.cluster.cluster_facts import Kind, ObjectGone, ObjectSeen, Resynced
 from treenail.domain.cluster.workloads import Workload
+from treenail.domain.model.resource_quotas import ResourceQuota
+from treenail.domain.model.resources import Resources
 
 
 def workloads(listener: Listener) -> list[Workload]:
@@ -126,3 +128,23 @@ def test_pods_that_a_webhook_refuses_are_made_later() -> None:
     rig.run(10_000)
 
     assert len(rig.cluster.pods()) == 20
+
+
+def test_a_quota_is_told_of_with_what_is_used_of_it() -> None:
+    rig = Rig()
+    listener = rig.watched()
+    rig.run(1)
+    rig.cluster.apply(ResourceQuota(name="small", hard=Resources({"pods": 3})), a_deployment("web", 5))
+    rig.run(5)
+
+    told = [f.object for f in listener.of(ObjectSeen) if isinstance(f.object, ResourceQuota)]
+    assert [one.used.get("pods") for one in told] == [None, 0, 1, 2, 3]
+
+
+def test_nothing_is_told_of_quotas_where_nodes_are_made_for_pods_alone() -> None:
+    rig = Rig(settings=ClusterSettings(tells_workloads=False))
+    rig.cluster.apply(ResourceQuota(name="small", hard=Resources({"pods": 3})))
+    listener = rig.watched()
+    rig.run(1)
+
+    assert not any(isinstance(one, ResourceQuota) for one in listener.of(Resynced)[0].objects)
