@@ -254,14 +254,14 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
                 patch = NodePatch(remove_finalizers=(labels.TERMINATION_FINALIZER,))
                 return lambda: writer.patch_node(step.node, patch)
             case SyncNode():
-                return lambda: writer.patch_node(step.node, step.patch, version=step.version)
+                return lambda: writer.patch_node(step.node.name, step.patch, seen=step.node)
             case PatchClaim():
                 return lambda: writer.patch_claim(step.claim.name, step.patch)
             case MarkInitialized():
 
                 def mark() -> NodeClaim:
                     patch = NodePatch(labels={labels.INITIALIZED: "true"})
-                    writer.patch_node(step.node, patch, version=step.version)
+                    writer.patch_node(step.node.name, patch, seen=step.node)
                     return writer.patch_claim(step.claim.name, ClaimPatch(conditions=step.conditions))
 
                 return mark
@@ -314,8 +314,8 @@ class NodeLifecycle(DomainActor[LifecycleInbox]):
             case MarkInitialized(claim=claim, node=node):
                 span = self._span("initialize", claim, now)
                 self.within(span)
-                self._observer.tell(NodeInitialized(claim=claim, node=node))
-                tell_initialized(self.log, claim, node, span)
+                self._observer.tell(NodeInitialized(claim=claim, node=node.name))
+                tell_initialized(self.log, claim, node.name, span)
             case _:
                 pass
 

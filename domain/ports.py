@@ -128,8 +128,8 @@ class ClusterWriter(Protocol):
         ...
 
     @abstractmethod
-    def patch_node(self, name: str, patch: NodePatch, *, version: int | None = None) -> Node:
-        """Change a node, and return what it is then."""
+    def patch_node(self, name: str, patch: NodePatch, *, seen: Node | None = None) -> Node:
+        """Change a node, and return what it is then; with `seen`, only while it is as it was seen."""
         ...
 
     @abstractmethod

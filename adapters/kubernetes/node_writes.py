@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from treenail.adapters.api.written.nodes import node_taints
 from treenail.adapters.api.written.parts import Tree, taints
 from treenail.adapters.kubernetes.api_calls import ApiCalls
 from treenail.adapters.kubernetes.conflicts import ConflictRetries
@@ -52,6 +53,12 @@ def merged_taints(known: list[Tree], patch: NodePatch) -> list[Tree]:
     return [t for t in kept if (t.get("key"), t.get("effect")) not in replaced] + added
 
 
+def _with_taints(body: Tree, known: list[Tree], patch: NodePatch) -> Tree:
+    """Return the body of a patch with the taints in it, where the patch changes them."""
+    wanted = merged_taints(known, patch)
+    return body if wanted == known else {**body, "spec": {**body.get("spec", {}), "taints": wanted}}
+
+
 def _said(taint: Tree) -> Tree:
     return {field: taint[field] for field in ("key", "value", "effect") if taint.get(field)}
 
@@ -80,31 +87,37 @@ class NodeWrites:
         """Create a node with its status: one request."""
         return Stored.of(NODE, self._calls.create(NODE.path(), new_node(node))).value(Node)
 
-    def patch(self, name: str, patch: NodePatch, version: int | None) -> Node:
-        """Change a node: one request, and one more to read it where its taints change."""
-        if version is not None:
-            return self._patch(name, patch, version)
-        return self._retries.run(lambda: self._patch(name, patch, None))
+    def patch(self, name: str, patch: NodePatch, seen: Node | None) -> Node:
+        """Change a node: one request, and one more to read it where its taints change and were not seen."""
+        if seen is None:
+            return self._retries.run(lambda: self._read_and_patch(name, patch, None))
+        body = _with_taints(node_patch(patch), node_taints(seen), patch)
+        if seen.unread or not body:
+            return self._read_and_patch(name, patch, seen.resource_version)
+        return self._send(name, body, str(seen.resource_version))
 
     def delete(self, name: str, uid: str) -> None:
         """Delete a node of this uid: one request."""
         self._calls.delete(NODE.path(name), uid=uid)
 
-    def _patch(self, name: str, patch: NodePatch, version: int | None) -> Node:
-        # Strategic, for the sake of finalizers and owners. Taints have no key to be merged by, so that the
-        # whole list is replaced: on the version that was read alone. (Server-side apply would have to own all
-        # that it ever set.) Nodes are not remembered: their kubelets change them too often.
+    def _read_and_patch(self, name: str, patch: NodePatch, version: int | None) -> Node:
+        """Change a node of which it is not known what taints it has. Kubelets change nodes too often."""
         body = node_patch(patch)
         precondition = str(version or "")
         if patch.add_taints or patch.remove_taints or not body:
             known = Stored.of(NODE, self._calls.read(NODE.path(name)))
             known.check(version)
-            wanted = merged_taints(known.spec.taints, patch)
-            if wanted != known.spec.taints:
-                body["spec"] = {**body.get("spec", {}), "taints": wanted}
-                precondition = known.version
-            if not body:
+            wanted = _with_taints(body, known.spec.taints, patch)
+            if not wanted:
                 return known.value(Node)
+            precondition = known.version if wanted != body else precondition
+            body = wanted
+        return self._send(name, body, precondition)
+
+    def _send(self, name: str, body: Tree, precondition: str) -> Node:
+        # Strategic, for the sake of finalizers and owners. Taints have no key to be merged by, so that the
+        # whole list is replaced: on the version that was read alone. (Server-side apply would have to own all
+        # that it ever set.)
         if precondition:
             body["metadata"] = {**body.get("metadata", {}), "resourceVersion": precondition}
         return Stored.of(NODE, self._calls.merge_strategically(NODE.path(name), body)).value(Node)

@@ -62,9 +62,9 @@ class KubernetesWriter:
         """Create a node."""
         return self._nodes.create(node)
 
-    def patch_node(self, name: str, patch: NodePatch, *, version: int | None = None) -> Node:
+    def patch_node(self, name: str, patch: NodePatch, *, seen: Node | None = None) -> Node:
         """Change a node."""
-        return self._nodes.patch(name, patch, version)
+        return self._nodes.patch(name, patch, seen)
 
     def delete_node(self, name: str, *, uid: str) -> None:
         """Mark a node as deleting."""

@@ -57,8 +57,7 @@ class NodeNeverCame:
 class SyncNode:
     """Give the node what its claim says, and take off the taint that kept pods away until now."""
 
-    node: str
-    version: int
+    node: Node
     patch: NodePatch
 
 
@@ -100,8 +99,7 @@ class MarkInitialized:
     """Label the node as initialized, then say so on the claim, by these conditions."""
 
     claim: NodeClaim
-    node: str
-    version: int
+    node: Node
     conditions: tuple[Condition, ...]
 
 
@@ -128,7 +126,7 @@ def _next_step(view: NodeView, now: datetime, alone: LeftAlone | None) -> NextSt
         return None
     if view.claimants and view.registered and view.node is not None and not owned_by(view.node, claim):
         mine = NodePatch(owner=of_claim(claim))
-        return SyncNode(node=view.node.name, version=view.node.resource_version, patch=mine)
+        return SyncNode(node=view.node, patch=mine)
     expires = expires_at(claim, None) if forceful(claim) else None
     if view.initialized:
         news = shape_news(view)
@@ -184,7 +182,7 @@ def _wait_for_one(claim: NodeClaim, now: datetime) -> NextStep:
 def _register(claim: NodeClaim, node: Node, lacking: tuple[str, ...]) -> NextStep:
     synced = node.labels.get(labels.REGISTERED) == "true"
     if not synced or any(t.same_mark(UNREGISTERED) for t in node.taints):
-        return SyncNode(node=node.name, version=node.resource_version, patch=_registration(claim, node))
+        return SyncNode(node=node, patch=_registration(claim, node))
     patch = ClaimPatch(node_name=node.name, conditions=after_registration(claim, node, lacking))
     return PatchClaim(claim=claim, patch=patch)
 
@@ -226,4 +224,4 @@ def _mark_initialized(claim: NodeClaim, node: Node) -> MarkInitialized:
     in_use = NodeView(claim=replace(claim, conditions=conditions), node=node)
     shape = shape_condition(in_use)
     told = conditions if shape is None else (*conditions, shape)
-    return MarkInitialized(claim=claim, node=node.name, version=node.resource_version, conditions=told)
+    return MarkInitialized(claim=claim, node=node, conditions=told)

@@ -170,7 +170,11 @@ class NodeClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A Kubernetes node at one revision. `unread` says what of it could not be read, "" where all could."""
+    """A Kubernetes node at one revision. `unread` says what of it could not be read, "" where all could.
+
+    `taint_times` are the `timeAdded` of its taints that have one, as the API server writes them: pods may
+    tolerate a taint for so long from then on.
+    """
 
     name: str
     uid: str = ""
@@ -180,6 +184,7 @@ class Node:
     owners: tuple[Owner, ...] = ()
     finalizers: tuple[str, ...] = ()
     taints: tuple[Taint, ...] = ()
+    taint_times: Mapping[Taint, str] = field(default_factory=dict)
     unschedulable: bool = False
     provider_id: str = ""
     capacity: Resources = NOTHING

@@ -91,9 +91,9 @@ class Api(FakeCluster):
     def delete_claim(self, name: str, *, uid: str) -> None:
         self.troubles.run("delete_claim", name, lambda: FakeCluster.delete_claim(self, name, uid=uid))
 
-    def patch_node(self, name: str, patch: NodePatch, *, version: int | None = None) -> Node:
+    def patch_node(self, name: str, patch: NodePatch, *, seen: Node | None = None) -> Node:
         return self.troubles.run(
-            "patch_node", name, lambda: FakeCluster.patch_node(self, name, patch, version=version)
+            "patch_node", name, lambda: FakeCluster.patch_node(self, name, patch, seen=seen)
         )
 
     def delete_node(self, name: str, *, uid: str) -> None:

@@ -40,8 +40,8 @@ class Answering(Outside):
         self._revision = 10**6
         self._lock = threading.Lock()
 
-    def patch_node(self, name: str, patch: NodePatch, *, version: int | None = None) -> Node:
-        del version
+    def patch_node(self, name: str, patch: NodePatch, *, seen: Node | None = None) -> Node:
+        del seen
         with self._lock:
             there = self.nodes[name]
             changed = replace(there, taints=(*there.taints, *patch.add_taints))

@@ -152,8 +152,8 @@ class Outside:
         del node_class, kubelet
         return self._types
 
-    def patch_node(self, name: str, patch: NodePatch, *, version: int | None = None) -> Node:
-        del patch, version
+    def patch_node(self, name: str, patch: NodePatch, *, seen: Node | None = None) -> Node:
+        del patch, seen
         self.cordoned.setdefault(name, time.monotonic())
         raise UnavailableError("only taken note of")
 

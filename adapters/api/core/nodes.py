@@ -14,10 +14,16 @@ from treenail.domain.model.namespaces import Namespace
 from treenail.domain.model.nodes import Node
 
 
+class NodeTaintModel(TaintModel, kw_only=True):
+    """A taint that a node has, and since when, where that counts."""
+
+    time_added: str | None = None
+
+
 class NodeSpecModel(Model):
     """The spec of a node: taints, whether it is cordoned, and its provider id."""
 
-    taints: tuple[TaintModel, ...] = ()
+    taints: tuple[NodeTaintModel, ...] = ()
     unschedulable: bool = False
     provider_id: str = field(default="", name="providerID")
 
@@ -52,6 +58,7 @@ def node(model: NodeModel, reading: Reading) -> Translation:
         owners=meta.owners,
         finalizers=meta.finalizers,
         taints=own_taints,
+        taint_times={t: m.time_added for t, m in zip(own_taints, spec.taints, strict=True) if m.time_added},
         unschedulable=spec.unschedulable,
         provider_id=spec.provider_id,
         capacity=capacity,

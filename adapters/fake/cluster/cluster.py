@@ -383,9 +383,10 @@ class FakeCluster:
         """Create a node. It is not ready before a machine of its provider id joins."""
         return self._texts.known(self._requests.write(None, self._server.create_node, node))
 
-    def patch_node(self, name: str, patch: NodePatch, *, version: int | None = None) -> Node:
+    def patch_node(self, name: str, patch: NodePatch, *, seen: Node | None = None) -> Node:
         """Change a node."""
         where = address("Node", name)
+        version = seen.resource_version if seen is not None else None
         return self._texts.known(self._requests.write(where, self._server.patch_node, name, patch, version))
 
     def delete_node(self, name: str, *, uid: str) -> None:

@@ -117,7 +117,7 @@ def claims(draw: st.DrawFn) -> NodeClaim:
     )
 
 
-nodes = st.builds(
+plain_nodes = st.builds(
     Node,
     name=names,
     uid=names,
@@ -135,3 +135,14 @@ nodes = st.builds(
     created_at=times,
     deleting_since=st.none() | times,
 )
+
+
+@st.composite
+def nodes_of(draw: st.DrawFn) -> Node:
+    """Nodes of which some taints say since when they are there."""
+    node = draw(plain_nodes)
+    dated = [taint for taint in node.taints if draw(st.booleans())]
+    return replace(node, taint_times={taint: draw(times).strftime("%Y-%m-%dT%H:%M:%SZ") for taint in dated})
+
+
+nodes = nodes_of()

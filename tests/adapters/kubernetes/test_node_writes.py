@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
 
 from tests.adapters.kubernetes.writing import CONFLICT, Rig, Tree, node_tree
 from tests.builders import START, resources
 from treenail.adapters.kubernetes.new_objects import new_node
 from treenail.adapters.kubernetes.node_writes import NodeWrites, merged_taints, node_patch
+from treenail.adapters.kubernetes.resources import NODE as NODE_RESOURCE
+from treenail.adapters.kubernetes.stored import Stored
 from treenail.domain.model.errors import ConflictError, InvalidError
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.nodes import Node
@@ -20,6 +25,11 @@ THEIRS: Tree = {
     "timeAdded": "2026-01-01T00:00:00Z",
 }
 CORDON: Tree = {"key": DISRUPTED.key, "effect": DISRUPTED.effect.value}
+JOINING: Tree = {"key": UNREGISTERED.key, "effect": UNREGISTERED.effect.value}
+
+
+def seen(tree: Tree) -> Node:
+    return Stored.of(NODE_RESOURCE, json.dumps(tree).encode()).value(Node)
 
 
 def test_a_new_node_brings_its_size_along() -> None:
@@ -90,7 +100,7 @@ def test_a_taint_of_another_value_is_another_to_take_away_but_the_same_to_add() 
 def test_labels_take_one_strategic_patch() -> None:
     rig = Rig(node_tree(2))
 
-    node = NodeWrites(rig.calls, rig.retries).patch("n-0", NodePatch(labels={"a": "1"}), 1)
+    node = NodeWrites(rig.calls, rig.retries).patch("n-0", NodePatch(labels={"a": "1"}), seen(node_tree(1)))
 
     [asked] = rig.server.asked
     assert (asked.method, asked.path) == ("PATCH", NODE)
@@ -129,10 +139,33 @@ def test_where_a_kubelet_was_first_the_taints_are_read_again() -> None:
     assert rig.server.asked[-1].body["metadata"]["resourceVersion"] == "5"
 
 
-def test_taints_at_another_version_than_asked_for_are_left_alone() -> None:
-    rig = Rig(node_tree(4))
+def test_taints_of_a_node_that_was_seen_take_one_patch_on_its_version_and_keep_their_times() -> None:
+    rig = Rig(node_tree(5))
+    patch = NodePatch(add_taints=(DISRUPTED,), remove_taints=(UNREGISTERED,))
+
+    NodeWrites(rig.calls, rig.retries).patch("n-0", patch, seen(node_tree(4, taints=(THEIRS, JOINING))))
+
+    [asked] = rig.server.asked
+    assert asked.method == "PATCH"
+    assert asked.body == {"metadata": {"resourceVersion": "4"}, "spec": {"taints": [THEIRS, CORDON]}}
+
+
+def test_a_node_that_could_not_be_read_in_full_is_read_anew_before_its_taints_change() -> None:
+    rig = Rig(node_tree(4, taints=(THEIRS,)), node_tree(5))
+    partly = replace(seen(node_tree(4)), unread="spec.taints[0]")
+
+    NodeWrites(rig.calls, rig.retries).patch("n-0", NodePatch(add_taints=(DISRUPTED,)), partly)
+
+    assert rig.server.summary == [f"GET {NODE}", f"PATCH {NODE}"]
+    assert rig.server.asked[1].body["spec"]["taints"] == [THEIRS, CORDON]
+
+
+@pytest.mark.parametrize("unread", ["", "spec.taints[0]"])
+def test_taints_at_another_version_than_the_one_seen_are_left_alone(unread: str) -> None:
+    rig = Rig(node_tree(4) if unread else CONFLICT)
+    before = replace(seen(node_tree(3)), unread=unread)
 
     with pytest.raises(ConflictError):
-        NodeWrites(rig.calls, rig.retries).patch("n-0", NodePatch(add_taints=(DISRUPTED,)), 3)
+        NodeWrites(rig.calls, rig.retries).patch("n-0", NodePatch(add_taints=(DISRUPTED,)), before)
 
-    assert rig.server.summary == [f"GET {NODE}"]
+    assert rig.server.summary == [f"GET {NODE}" if unread else f"PATCH {NODE}"]

@@ -49,11 +49,11 @@ def test_a_node_patched_twice_alike_is_changed_once(subject: Subject) -> None:
 
 def test_a_node_patch_at_an_old_version_conflicts(subject: Subject) -> None:
     subject.apply(a_node("n-0"))
-    old = the_node(subject, "n-0").resource_version
-    subject.writer.patch_node("n-0", NodePatch(labels={"a": "1"}), version=old)
+    old = the_node(subject, "n-0")
+    subject.writer.patch_node("n-0", NodePatch(labels={"a": "1"}), seen=old)
 
     with pytest.raises(ConflictError):
-        subject.writer.patch_node("n-0", NodePatch(labels={"a": "2"}), version=old)
+        subject.writer.patch_node("n-0", NodePatch(labels={"a": "2"}), seen=old)
 
 
 def test_a_node_with_a_finalizer_is_deleting_until_it_goes(subject: Subject) -> None:
@@ -174,11 +174,11 @@ def test_an_owner_is_added_once(subject: Subject) -> None:
 
 def test_a_taint_at_an_old_version_conflicts(subject: Subject) -> None:
     subject.apply(a_node("n-0"))
-    old = the_node(subject, "n-0").resource_version
+    old = the_node(subject, "n-0")
     subject.writer.patch_node("n-0", NodePatch(labels={"a": "1"}))
 
     with pytest.raises(ConflictError):
-        subject.writer.patch_node("n-0", NodePatch(add_taints=(DISRUPTED,)), version=old)
+        subject.writer.patch_node("n-0", NodePatch(add_taints=(DISRUPTED,)), seen=old)
 
     assert DISRUPTED not in the_node(subject, "n-0").taints
 

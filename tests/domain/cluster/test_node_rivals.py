@@ -132,7 +132,7 @@ def test_when_one_alone_is_left_it_is_registered() -> None:
     step = next_step(replace(told(), rivals=()), START)
 
     assert isinstance(step, SyncNode)
-    assert step.node == "n1"
+    assert step.node.name == "n1"
 
 
 def test_a_node_in_use_stays_so_whoever_comes() -> None:
