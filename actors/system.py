@@ -81,7 +81,8 @@ class SystemSettings:
     `repair` says which nodes are replaced as unhealthy, by default none; without `consolidation` no node with
     pods is given up to save costs, and without `static_capacity` pools with replicas are left to others.
     Pods with claims on devices are placed only with `resource_claims`. Metrics name the `provider` of nodes;
-    with `types_shown` there are some for each instance type and offering.
+    with `types_shown` there are some for each instance type and offering. Facts on pods are gathered for
+    `gather_seconds` at most before the other actors are told, where many come.
     """
 
     cluster_name: str
@@ -91,6 +92,7 @@ class SystemSettings:
     batch_max_seconds: float = 10.0
     batch_urgent_seconds: float = 0.1
     packing: PackingSettings = field(default_factory=PackingSettings)
+    gather_seconds: float = 0.0
     early_binding: bool = False
     tags: Mapping[str, str] = field(default_factory=dict)
     interruptions: InterruptionPolicy = field(default_factory=InterruptionPolicy)
@@ -253,6 +255,7 @@ class System:
                 model=self.model,
                 promise_lasts=self._settings.promise_lasts,
                 consolidation=consolidation,
+                gather_seconds=self._settings.gather_seconds,
             )
         )
 

@@ -26,6 +26,7 @@ from treenail.domain.cluster.changes import Changes, TryAgain
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import (
     ClusterFact,
+    Kind,
     ObjectGone,
     ObjectSeen,
     ObjectSetAside,
@@ -56,6 +57,7 @@ from treenail.domain.launch.launching import ClaimFailed
 from treenail.domain.model.blockers import Blocker
 from treenail.domain.model.causes import PLACED_ANEW, Cause
 from treenail.domain.model.nodes import NodeView
+from treenail.domain.model.pods import Pod
 from treenail.domain.model.zonal_shifts import ZonesShifted
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.scheduling.commitment import commit
@@ -93,8 +95,13 @@ class _Look:
     """Private timer tick: some refused pod may be tried again."""
 
 
-ClusterStateInbox: TypeAlias = (
-    ClusterFact
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    """Private timer tick: what follows from the facts on pods heard meanwhile is to be told."""
+
+
+_Order: TypeAlias = (
+    Resynced
     | BatchClosed
     | PlanDecided
     | ClaimFailed
@@ -111,7 +118,9 @@ ClusterStateInbox: TypeAlias = (
     | _Look
     | _PlanLost
     | _TellBuffers
+    | _Gathered
 )
+ClusterStateInbox: TypeAlias = ClusterFact | _Order
 
 
 class ClusterState(DomainActor[ClusterStateInbox]):
@@ -119,6 +128,10 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     Owns the model of the cluster, the promises and the open decision. No snapshot for planning is given while
     a plan is open, unless that gives way, and a plan becomes promises before any actor carries it out.
+
+    Where pods are made and bound by the thousand, what follows from one is much the same as from the next:
+    their nodes have other pods than before. So for `gather_seconds` after it was last told, facts on pods are
+    only taken in. All else is told at once, with what was gathered.
     """
 
     def __init__(
@@ -129,6 +142,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         model: ClusterModel,
         promise_lasts: timedelta,
         consolidation: ConsolidationRules | None = None,
+        gather_seconds: float = 0.0,
     ) -> None:
         super().__init__(runtime)
         self._subscribers = subscribers
@@ -166,6 +180,10 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._consolidates = consolidation is not None and consolidation.acting
         # The views that changed since moves under way were looked at.
         self._changed: dict[str, None] = {}
+        # Facts on pods are taken in without being told until then, in monotonic seconds; whether some were.
+        self._gather_seconds = gather_seconds
+        self._gathers_until = 0.0
+        self._untold = False
         self._look_at: float | None = None
         self._held_lately = ToldLately(runtime.timers.monotonic, seconds=_HELD_SECONDS)
         self._others = OtherControllers()
@@ -199,8 +217,29 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     def handle(self, message: ClusterStateInbox) -> None:
         now = self._timers.now()
+        if isinstance(message, ObjectSeen | ObjectGone | ObjectSetAside):
+            self._hear(message, now)
+            if _on_pod(message) and self._gathers():
+                return
+        else:
+            if self._untold:
+                self._conclude(now)
+            self._act_on(message, now)
+        self._conclude(now)
+
+    def _gathers(self) -> bool:
+        """Return whether what follows from a fact is told later, with what follows from others."""
+        seconds = self._gathers_until - self._timers.monotonic()
+        if seconds <= 0:
+            return False
+        if not self._untold:
+            self._untold = True
+            self.later("gathered", _Gathered(), seconds=seconds)
+        return True
+
+    def _act_on(self, message: _Order, now: datetime) -> None:
         match message:
-            case ObjectSeen() | ObjectGone() | Resynced() | ObjectSetAside():
+            case Resynced():
                 self._hear(message, now)
             case BatchClosed():
                 self._decisions.add(message.decision)
@@ -221,8 +260,17 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 self._serve(message, now)
             case _Due() | _Look() | _PlanLost() | _TellBuffers():
                 self._tick(message, now)
+            case _Gathered():
+                pass
             case _:
                 assert_never(message)
+
+    def _conclude(self, now: datetime) -> None:
+        """Tell the others what changed, and begin what that makes due."""
+        if self._untold:
+            self._untold = False
+            self.never("gathered")
+        self._gathers_until = self._timers.monotonic() + self._gather_seconds
         self._tell_and_apply(now)
         self._follow_moves(now)
         self._watch_promises(now)
@@ -606,3 +654,14 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if at is not None and at != self._look_at:
             self._look_at = at
             self.later("refused", _Look(), seconds=max(0.0, at - self._timers.monotonic()))
+
+
+def _on_pod(fact: ObjectSeen | ObjectGone | ObjectSetAside) -> bool:
+    """Return whether a fact that was understood is on a pod."""
+    match fact:
+        case ObjectSeen():
+            return isinstance(fact.object, Pod)
+        case ObjectGone():
+            return fact.kind is Kind.POD
+        case ObjectSetAside():
+            return False

@@ -35,6 +35,8 @@ _END_SECONDS: Final = 2.0
 _LEASE_SECONDS: Final = 5.0
 _LEASE_QPS: Final = 10.0
 _LEASE_BURST: Final = 10
+# As many nodes of KWOK are created at a time as Karpenter launches claims.
+_AT_ONCE: Final = 10
 _LOGGER: Final = "controller"
 # As its module has it, which is not imported where nothing is served.
 _WEBHOOK_LOGGER: Final = "controller.webhook"
@@ -164,7 +166,7 @@ def _cloud(
     from treenail.adapters.kwok.cloud import KwokCloud  # noqa: PLC0415
     from treenail.adapters.kwok.generic_types import generic_types  # noqa: PLC0415
 
-    return KwokCloud(reader, writer, prices.applied(generic_types())), None
+    return KwokCloud(reader, writer, prices.applied(generic_types()), at_once=_AT_ONCE), None
 
 
 def _prices(ground: Ground) -> PriceOverrides:

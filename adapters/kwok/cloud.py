@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
 from typing import Final
 
 from treenail.adapters.api.names import is_dns_label
@@ -52,8 +55,11 @@ class KwokCloud:
         reader: ClusterReader,
         writer: ClusterWriter,
         types: Sequence[InstanceType] | None = None,
+        *,
+        at_once: int = 1,
     ) -> None:
-        """Sell `types`, by default those of Karpenter's KWOK provider."""
+        """Sell `types`, by default those of Karpenter's KWOK provider; create so many nodes at a time."""
+        self._at_once = at_once
         self._reader = reader
         self._writer = writer
         offered = generic_types() if types is None else types
@@ -104,7 +110,11 @@ class KwokCloud:
             price=price,
             tags=dict(request.tags),
         )
-        nodes = [self._make(_name(request.token, n), record, request) for n in range(request.count)]
+        names = [_name(request.token, n) for n in range(request.count)]
+        # In the context of this call, to which the retries of all its requests are counted.
+        calls = [partial(copy_context().run, self._make, name, record, request) for name in names]
+        with ThreadPoolExecutor(self._at_once, "kwok") as pool:
+            nodes = list(pool.map(lambda call: call(), calls))
         instances = self._instances([node for node in nodes if node is not None])
         return FleetAnswer(instances=instances, fleet_id=f"kwok-{request.token}")
 

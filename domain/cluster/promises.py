@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -272,13 +272,19 @@ class PromiseBook:
         if self.reserved(target).fits(free):
             return ()
         withdrawn: list[Promise] = []
-        latest_first = self.at(target)[::-1]
-        for promise in sorted(latest_first, key=lambda p: (not p.of_buffer, not p.expected)):
+        for promise in self._most_dispensable_first(target):
             if self.reserved(target).fits(free):
                 break
             self.end(promise.pod)
             withdrawn.append(promise)
         return tuple(withdrawn)
+
+    def _most_dispensable_first(self, target: str) -> Iterator[Promise]:
+        # Mostly the first is all that is asked for, of some hundred, and that for each pod that is bound.
+        latest_first = self.at(target)[::-1]
+        yield from self.at_for_buffers(target)[::-1]
+        yield from (p for p in latest_first if p.expected and not p.of_buffer)
+        yield from (p for p in latest_first if not p.expected)
 
     def all(self) -> Iterable[Promise]:
         """Return every promise, in the order made."""

@@ -30,7 +30,12 @@ class Knowing(Stage):
     """
 
     def __init__(
-        self, *things: ClusterObject, limits: Resources | None = None, synced: bool = True, seconds: float = 0
+        self,
+        *things: ClusterObject,
+        limits: Resources | None = None,
+        synced: bool = True,
+        seconds: float = 0,
+        gather_seconds: float = 0,
     ) -> None:
         super().__init__()
         self.batcher, self.pod_watcher, self.selector = Probe(), Probe(), Probe()
@@ -67,7 +72,11 @@ class Knowing(Stage):
         )
         self.cluster: Any = self.host(
             lambda runtime: ClusterState(
-                runtime, subscribers=subscribers, model=self.model, promise_lasts=LASTS
+                runtime,
+                subscribers=subscribers,
+                model=self.model,
+                promise_lasts=LASTS,
+                gather_seconds=gather_seconds,
             )
         )
         self.run(seconds)

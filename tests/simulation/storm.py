@@ -85,7 +85,10 @@ class Storm:
         # A third of all storms bind pods before the machines join.
         early = self.seed % 3 == 0 if self.early_binding is None else self.early_binding
         conditions = Conditions(
-            system=SystemSettings(cluster_name="demo", early_binding=early),
+            # The controller gathers facts on pods, rehearsals do not.
+            system=SystemSettings(
+                cluster_name="demo", early_binding=early, gather_seconds=0.05 if self.seed % 2 else 0.0
+            ),
             cluster=self._cluster_settings(),
             cluster_faults=self._cluster_faults(),
             ec2_faults=self._ec2_faults(),

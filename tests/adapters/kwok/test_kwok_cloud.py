@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from threading import Barrier
 
 import pytest
 
@@ -13,6 +14,7 @@ from treenail.domain.model import labels
 from treenail.domain.model.errors import InvalidError, UnavailableError
 from treenail.domain.model.fleets import CLUSTER_TAG, LAUNCH_TAG, FleetRequest, InstanceState, Override
 from treenail.domain.model.node_classes import Kubelet, NodeClass, NodeClassRef
+from treenail.domain.model.nodes import Node
 from treenail.domain.model.patches import NodePatch
 from treenail.domain.model.taints import UNREGISTERED
 
@@ -47,6 +49,24 @@ def cluster() -> FakeCluster:
 @pytest.fixture
 def cloud(cluster: FakeCluster) -> KwokCloud:
     return KwokCloud(cluster, cluster)
+
+
+class Meeting(FakeCluster):
+    """A cluster that answers no creation of a node before three of them are under way."""
+
+    barrier = Barrier(3, timeout=10)
+
+    def create_node(self, node: Node) -> Node:
+        self.barrier.wait()
+        return node
+
+
+def test_the_nodes_of_one_request_are_created_at_the_same_time() -> None:
+    cluster = Meeting(agenda=HeapAgenda(), dice=random.Random(1))
+
+    bought = KwokCloud(cluster, cluster, at_once=3).launch(request(count=3))
+
+    assert [instance.id for instance in bought.instances] == [f"kwok-call1-000{n}" for n in range(3)]
 
 
 def test_a_machine_is_a_node_that_kwok_knows_as_its_own(cluster: FakeCluster, cloud: KwokCloud) -> None:
