@@ -184,12 +184,15 @@ class NamespaceQuotas:
         return room is None or room.number > 0
 
     def overdrawn(self, namespace: str) -> bool:
-        """Return whether more pods of a namespace have promised places than quotas let be made."""
+        """Return whether more pods of a namespace have promised places than quotas let be made.
+
+        False where a quota is not understood: what was last understood of it may be wrong.
+        """
         if namespace not in self._keys:
             return False
         if namespace not in self._accounts and not self._promises.owners_to_come(namespace):
             return False
-        return any(account.overdrawn for account in self._of(namespace))
+        return any(account.overdrawn for account in self._of(namespace)) and not self._unread(namespace)
 
     def beyond(self, like: Pod) -> int:
         """Return how many promised places of pods like one are beyond what quotas let be made."""

@@ -244,6 +244,18 @@ def test_nothing_is_expected_where_a_quota_is_not_understood() -> None:
     assert expected(known) == {"web": 100}
 
 
+def test_places_stay_where_a_quota_is_not_understood_that_was_before() -> None:
+    known = model(WEB, W1, quota(pods=10))
+    promise_all(known)
+
+    known.learn(aside(Kind.RESOURCE_QUOTA, "default/small"), START)
+    see(known, *(bound_pod(f"o{number}", "n", owner="") for number in range(4)))
+    assert places(known) == {"web": 9}, "nobody knows whether it was raised"
+
+    see(known, quota(pods=10, version=10))
+    assert places(known) == {"web": 5}
+
+
 def test_quotas_that_may_not_be_read_any_more_still_count_as_they_were() -> None:
     known = model(WEB, W1, quota(pods=10))
 
