@@ -58,6 +58,7 @@ from treenail.domain.model.blockers import Blocker
 from treenail.domain.model.causes import PLACED_ANEW, Cause
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.pods import Pod
+from treenail.domain.model.resource_quotas import ResourceQuota
 from treenail.domain.model.zonal_shifts import ZonesShifted
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.scheduling.commitment import commit
@@ -97,7 +98,7 @@ class _Look:
 
 @dataclass(frozen=True, slots=True)
 class _Gathered:
-    """Private timer tick: what follows from the facts on pods heard meanwhile is to be told."""
+    """Private timer tick: what follows from the facts gathered meanwhile is to be told."""
 
 
 _Order: TypeAlias = (
@@ -131,7 +132,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     Where pods are made and bound by the thousand, what follows from one is much the same as from the next:
     their nodes have other pods than before. So for `gather_seconds` after it was last told, facts on pods are
-    only taken in. All else is told at once, with what was gathered.
+    only taken in, and those on quotas, which count each pod. All else is told at once, and what was gathered.
     """
 
     def __init__(
@@ -180,7 +181,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._consolidates = consolidation is not None and consolidation.acting
         # The views that changed since moves under way were looked at.
         self._changed: dict[str, None] = {}
-        # Facts on pods are taken in without being told until then, in monotonic seconds; whether some were.
+        # Facts are gathered without being told until then, in monotonic seconds; whether some were.
         self._gather_seconds = gather_seconds
         self._gathers_until = 0.0
         self._untold = False
@@ -219,11 +220,11 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         now = self._timers.now()
         if isinstance(message, ObjectSeen | ObjectGone | ObjectSetAside):
             self._hear(message, now)
-            if _on_pod(message) and self._gathers():
+            if _comes_by_the_hundred(message) and self._gathers():
                 return
         else:
             if self._untold:
-                self._conclude(now)
+                self._conclude_gathered(now)
             self._act_on(message, now)
         self._conclude(now)
 
@@ -264,6 +265,13 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 pass
             case _:
                 assert_never(message)
+
+    def _conclude_gathered(self, now: datetime) -> None:
+        """Tell the others of what was gathered before a message, whose span is not that of these facts."""
+        context = self.carrying().context
+        self.within(None)
+        self._conclude(now)
+        self.within(context)
 
     def _conclude(self, now: datetime) -> None:
         """Tell the others what changed, and begin what that makes due."""
@@ -656,12 +664,12 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self.later("refused", _Look(), seconds=max(0.0, at - self._timers.monotonic()))
 
 
-def _on_pod(fact: ObjectSeen | ObjectGone | ObjectSetAside) -> bool:
-    """Return whether a fact that was understood is on a pod."""
+def _comes_by_the_hundred(fact: ObjectSeen | ObjectGone | ObjectSetAside) -> bool:
+    """Return whether a fact is on a pod or a quota, and was understood."""
     match fact:
         case ObjectSeen():
-            return isinstance(fact.object, Pod)
+            return isinstance(fact.object, Pod | ResourceQuota)
         case ObjectGone():
-            return fact.kind is Kind.POD
+            return fact.kind in (Kind.POD, Kind.RESOURCE_QUOTA)
         case ObjectSetAside():
             return False
