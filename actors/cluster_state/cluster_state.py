@@ -119,9 +119,8 @@ _Order: TypeAlias = (
     | _Look
     | _PlanLost
     | _TellBuffers
-    | _Gathered
 )
-ClusterStateInbox: TypeAlias = ClusterFact | _Order
+ClusterStateInbox: TypeAlias = ClusterFact | _Order | _Gathered
 
 
 class ClusterState(DomainActor[ClusterStateInbox]):
@@ -222,7 +221,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._hear(message, now)
             if _comes_by_the_hundred(message) and self._gathers():
                 return
-        else:
+        elif not isinstance(message, _Gathered):
             if self._untold:
                 self._conclude_gathered(now)
             self._act_on(message, now)
@@ -261,8 +260,6 @@ class ClusterState(DomainActor[ClusterStateInbox]):
                 self._serve(message, now)
             case _Due() | _Look() | _PlanLost() | _TellBuffers():
                 self._tick(message, now)
-            case _Gathered():
-                pass
             case _:
                 assert_never(message)
 

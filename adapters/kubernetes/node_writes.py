@@ -101,7 +101,7 @@ class NodeWrites:
         self._calls.delete(NODE.path(name), uid=uid)
 
     def _read_and_patch(self, name: str, patch: NodePatch, version: int | None) -> Node:
-        """Change a node of which it is not known what taints it has. Kubelets change nodes too often."""
+        """Change a node that was not seen in full; where its taints change, they are read first."""
         body = node_patch(patch)
         precondition = str(version or "")
         if patch.add_taints or patch.remove_taints or not body:
