@@ -28,7 +28,8 @@ class Standing(Protocol):
     """A connection as admission sees it.
 
     `since` is the monotonic second at which its request, the sending of its answer or its idleness began:
-    what a client sends in the middle of a request does not make it younger. `number` counts arrivals.
+    what a client sends in the middle of a request does not make it younger. It is infinite until the
+    connection was read from once. `number` counts arrivals.
     """
 
     source: str

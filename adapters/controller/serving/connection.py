@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import ssl
 from http import HTTPStatus
 from typing import Final, Protocol, cast
@@ -77,7 +78,8 @@ class ServedConnection(asyncio.Protocol):
         self._paused = False
         self._ended = False
         self._deadline: asyncio.TimerHandle | None = None
-        self.since = self._loop.time()
+        # Until it was read once. A slow turn of the loop would else use up its time with the request unread.
+        self.since = math.inf
         self.stage = Stage.HEAD if channel.established else Stage.HANDSHAKE
         self._arm()
 
@@ -115,6 +117,8 @@ class ServedConnection(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=0)
         if self.gone:
             self._transport.abort()
+        # At the loop's next turn the socket is looked at for the first time, after what was called soon.
+        self._loop.call_soon(self._loop.call_soon, self._read_once)
 
     def data_received(self, data: bytes) -> None:
         """Take bytes in."""
@@ -161,6 +165,10 @@ class ServedConnection(asyncio.Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
         self._host.left(self)
+
+    def _read_once(self) -> None:
+        """Take note that what the client had sent by now was read."""
+        self.since = min(self.since, self._loop.time())
 
     # --- a request
 

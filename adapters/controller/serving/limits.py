@@ -21,9 +21,9 @@ class Limits:
     Deadlines are in seconds, each for all of its step and not for one read: who sends a byte now and then
     gains nothing. `handshake` is for TLS, `head` for the request line and the headers, `body` for the body,
     `sending` for the answer to be taken, `lingering` for a client to read why it was refused. A connection
-    is kept for `idle` seconds after an answer; with 0 it is closed after each. For `grace` seconds it is not
-    closed for newcomers: they wait in the kernel's queue meanwhile, as do those beyond
-    `connections_per_second`, which bounds what connecting anew can cost.
+    is kept for `idle` seconds after an answer; with 0 it is closed after each. It is not closed for newcomers
+    for `grace` seconds after it was first read from: they wait in the kernel's queue meanwhile, as do those
+    beyond `connections_per_second`, which bounds what connecting anew can cost.
 
     `head_bytes` and `body_bytes` are the most of one request, `held_bytes` the most of all bodies and answers
     that are held for the port's connections at a time. What was closed is told of every `told_every` seconds.

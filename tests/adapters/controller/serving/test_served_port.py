@@ -21,7 +21,7 @@ from tests.adapters.controller.serving.clients import (
     secured,
     silent,
 )
-from treenail.adapters.controller.serving.channel import Plain, Tls, server_context
+from treenail.adapters.controller.serving.channel import Channel, Plain, Tls, server_context
 from treenail.adapters.controller.serving.exchange import Answer, Request
 from treenail.adapters.controller.serving.limits import Limits
 from treenail.adapters.controller.serving.losses import Loss
@@ -117,8 +117,11 @@ def serve(echo: Echo, losses: Losses, defects: list[BaseException]) -> Iterator[
     shown = certificate()
     context = server_context(shown.key + shown.pem)
 
-    def begin(*, tls: bool = False, **limits: float) -> int:
-        channel = (lambda: Tls(context)) if tls else Plain
+    def begin(*, tls: bool = False, gate: threading.Event | None = None, **limits: float) -> int:
+        def channel() -> Channel:
+            assert gate is None or gate.wait(SECONDS)
+            return Tls(context) if tls else Plain()
+
         served = ServedPort(
             0,
             echo,
@@ -214,6 +217,23 @@ def test_clients_that_are_being_answered_are_not_closed_for_newcomers(
     # Those for whom there was no room waited outside.
     for number, client in enumerate(clients):
         assert heard(client).endswith(f"/{number}".encode())
+
+
+def test_a_request_that_came_with_its_connection_is_read_before_that_makes_room(
+    serve: Serve, losses: Losses, held: ExitStack
+) -> None:
+    # The port's loop stands still meanwhile, so that it finds all of them at once, as in a slow turn.
+    gate = threading.Event()
+    port = serve(gate=gate)
+    clients = [held.enter_context(opened(port)) for _ in range(3 * LIMITS.connections)]
+    for number, client in enumerate(clients):
+        client.sendall(f"GET /{number} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+
+    gate.set()
+
+    for number, client in enumerate(clients):
+        assert client.recv(65536).endswith(f"/{number}".encode())
+    losses.wait_for(Loss.NO_ROOM, 2 * LIMITS.connections)
 
 
 @both
@@ -446,7 +466,7 @@ def test_closed_connections_are_told_of_together(
     port = serve(tls=tls, told_every=0.3)
     silent(port, 60, held)
 
-    losses.wait_for(Loss.NO_ROOM, 60 - LIMITS.connections_of_source)
+    losses.wait_for(Loss.NO_ROOM, 60 - LIMITS.connections)
 
     assert len(losses.told) <= 2
 
