@@ -20,7 +20,7 @@ from treenail.domain.model.claims import DECISION, EXPECTED
 # Tried in every run: one is changed by a policy, one by a LimitRange, one by its RuntimeClass.
 ALWAYS: Final = ("a sidecar", "memory by a LimitRange", "overhead of a RuntimeClass")
 # So slow that most pods are still to come when nodes for all are asked for.
-PODS_A_SECOND: Final = 5
+PODS_A_SECOND: Final = 3
 POOL: Final = """
 apiVersion: karpenter.sh/v1alpha5
 kind: Provisioner
