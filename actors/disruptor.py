@@ -168,7 +168,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._replace()
 
     def _note(self, emptied: NodeEmptied) -> None:
-        self._empty.note(emptied.name, emptied.since, duplicate=emptied.duplicate)
+        self._empty.note(emptied.name, emptied.since, at_latest=emptied.at_latest)
         if emptied.not_before is not None:
             self._empty.postpone((emptied.name,), emptied.not_before)
         if emptied.duplicate:

@@ -30,15 +30,23 @@ DisruptorHears: TypeAlias = NodeEmptied | CandidateChanged | PoolChanged | Disru
 class CandidatePublisher:
     """Publisher of node changes to the disruptor of each node's pool; `disruptor` finds or makes it.
 
-    A node that was already in use when first seen has been empty for as long as the API says.
+    A node that was already in use when first seen has been empty for as long as the API says. `left_over`
+    tells which nodes were bought for a withdrawn move, and needed by nothing since.
     """
 
-    def __init__(self, model: ClusterModel, disruptor: Callable[[str], Ref[DisruptorHears]]) -> None:
+    def __init__(
+        self,
+        model: ClusterModel,
+        disruptor: Callable[[str], Ref[DisruptorHears]],
+        *,
+        left_over: Callable[[str], bool],
+    ) -> None:
         self._model = model
         self._disruptor = disruptor
+        self._left_over = left_over
         self._in_use: dict[str, NodeClaim] = {}
-        # By name, its pool, whether it was bought twice, and the uids of pods on it that are to be evicted.
-        self._empty: dict[str, tuple[str, bool, tuple[str, ...]]] = {}
+        # By name, its pool, whether it was bought twice or is left over, and the uids of pods to be evicted.
+        self._empty: dict[str, tuple[str, bool, bool, tuple[str, ...]]] = {}
         # First-seen times of nodes whose state predates this process.
         self._found: dict[str, datetime] = {}
 
@@ -78,10 +86,11 @@ class CandidatePublisher:
                 del self._empty[name]
                 self._disruptor(before[0]).tell(NodeEmptied(name=name, since=None))
             return
-        stands = view.pool, self._duplicate(view), self._to_evict(view)
+        stands = view.pool, self._duplicate(view), self._left_over(name), self._to_evict(view)
         if stands != before:
             self._empty[name] = stands
-            self._disruptor(view.pool).tell(replace(self._emptied(name, view, now), duplicate=stands[1]))
+            emptied = self._emptied(name, view, now)
+            self._disruptor(view.pool).tell(replace(emptied, duplicate=stands[1], left_over=stands[2]))
 
     def _to_evict(self, view: NodeView) -> tuple[str, ...]:
         """Return the pods that run on an empty node: its time restarts where others do."""

@@ -29,6 +29,7 @@ class ChangePublisher:
         telemetry: Telemetry,
         *,
         incomplete: Callable[[str], bool],
+        left_over: Callable[[str], bool],
     ) -> None:
         self._model = model
         self._subscribers = subscribers
@@ -41,6 +42,7 @@ class ChangePublisher:
             disruptor=subscribers.disruptor,
             recorder=subscribers.recorder,
             incomplete=incomplete,
+            left_over=left_over,
         )
         self._waiting: dict[str, None] = {}
         # Pods that run, and have a place elsewhere for when their node goes.

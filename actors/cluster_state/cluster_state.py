@@ -191,7 +191,12 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._state_recorder = StateRecorder(model, runtime.telemetry)
         self._expected_recorder = ExpectedRecorder(model, runtime.telemetry)
         self._publisher = ChangePublisher(
-            model, subscribers, self._launch_backoff, runtime.telemetry, incomplete=self._moves.incomplete
+            model,
+            subscribers,
+            self._launch_backoff,
+            runtime.telemetry,
+            incomplete=self._moves.incomplete,
+            left_over=self._moves.left_over,
         )
         self._judge = ProposalJudge(
             model,

@@ -133,6 +133,10 @@ class ConsolidationMoves:
         """Return whether a decision is a move that still waits for replacements."""
         return self._moves.incomplete(decision)
 
+    def left_over(self, name: str) -> bool:
+        """Return whether a node was bought for a move that was withdrawn, and nothing is to run there."""
+        return self._moves.left_over(name)
+
     def begin(
         self, decided: PlanDecided, committed: PlanCommitted, orders: Iterable[DisruptNodes], now: datetime
     ) -> None:
@@ -165,7 +169,9 @@ class ConsolidationMoves:
     def follow(self, changed: Iterable[str], now: datetime) -> tuple[DisruptNodes, ...]:
         """Take back the moves that do not work out; return orders to give back what was bought for them.
 
-        Nodes of moves whose replacements are all in use are told of again: they may go now.
+        What was bought is told of again, as nodes of it that are in use go as empty ones do: while nodes that
+        stay bear their taints still, their budgets may have no room for these. Nodes of moves whose
+        replacements are all in use are told of again: they may go now.
         """
         names = tuple(changed)
         for move, nodes, why in tuple(self._moves.withdrawn(names)):
@@ -173,6 +179,8 @@ class ConsolidationMoves:
             self.history.withdrawn(name for name, _ in move.claims)
             for name in nodes:
                 self._model.unmark(name)
+            for name in (name for name, _ in move.claims if self._model.objects.view(name) is not None):
+                self._model.note_view(name)
             views = (self._model.objects.view(name) for name in nodes)
             withdrawn = MoveWithdrawn(
                 names=nodes,

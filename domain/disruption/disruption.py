@@ -17,19 +17,31 @@ from treenail.domain.model.node_classes import NodeClass
 from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim, NodeView
 
+# The scheduler may still send a pod to a duplicate for so long.
+_DUPLICATE_AFTER: Final = timedelta(seconds=60)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeEmptied:
     """Only pods of DaemonSets are on a node (`since` then), or, with None, other pods are there again.
 
-    It is not to be proposed before `not_before`, where that is set. A `duplicate` is given back whatever its
-    pool says of empty nodes: its pods were bought another node as well.
+    It is not to be proposed before `not_before`, where that is set. Whatever its pool says of empty nodes, a
+    `duplicate` is given back after a minute: its pods were bought another node as well. What a withdrawn move
+    has `left_over` is given back at once. Budgets hold for both.
     """
 
     name: str
     since: datetime | None
     not_before: datetime | None = None
     duplicate: bool = False
+    left_over: bool = False
+
+    @property
+    def at_latest(self) -> timedelta | None:
+        """For how long it stands empty at most, whatever its pool says; None where that decides."""
+        if self.left_over:
+            return timedelta(0)
+        return _DUPLICATE_AFTER if self.duplicate else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,28 +230,24 @@ def allowed_disruptions(pool: NodePool, reason: str, nodes: int, now: datetime) 
     return min(amounts, default=None)
 
 
-# The scheduler may still send a pod there for so long.
-_DUPLICATE_AFTER: Final = timedelta(seconds=60)
-
-
 class EmptyNodes:
     """The empty nodes of one pool, and when each has stood empty for long enough."""
 
     def __init__(self) -> None:
         self._since: dict[str, datetime] = {}
         self._not_before: dict[str, datetime] = {}
-        self._duplicates: dict[str, None] = {}
+        self._at_latest: dict[str, timedelta] = {}
 
-    def note(self, name: str, since: datetime | None, *, duplicate: bool = False) -> None:
-        """Take in that a node is empty since then, or no longer is; a duplicate goes after a minute."""
+    def note(self, name: str, since: datetime | None, *, at_latest: timedelta | None = None) -> None:
+        """Take in that a node is empty since then, or no longer is; it goes `at_latest` after that."""
         self._not_before.pop(name, None)
-        self._duplicates.pop(name, None)
+        self._at_latest.pop(name, None)
         if since is None:
             self._since.pop(name, None)
             return
         self._since[name] = since
-        if duplicate:
-            self._duplicates[name] = None
+        if at_latest is not None:
+            self._at_latest[name] = at_latest
 
     def postpone(self, names: Iterable[str], until: datetime) -> None:
         """Do not propose these again before `until`."""
@@ -258,9 +266,8 @@ class EmptyNodes:
         return min((at for at in all_due if at is not None), default=None)
 
     def _due_at(self, name: str, after: timedelta | None) -> datetime | None:
-        if name in self._duplicates:
-            after = _DUPLICATE_AFTER if after is None else min(after, _DUPLICATE_AFTER)
-        if after is None:
+        bounds = [bound for bound in (after, self._at_latest.get(name)) if bound is not None]
+        if not bounds:
             return None
-        due = self._since[name] + after
+        due = self._since[name] + min(bounds)
         return max(due, self._not_before.get(name, due))

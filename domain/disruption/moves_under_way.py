@@ -81,7 +81,7 @@ class MovesUnderWay:
         self._by_view: dict[str, dict[str, None]] = {}
         # The moves whose replacements are not all in use yet, by decision.
         self._incomplete: dict[str, None] = {}
-        # Claims of withdrawn moves, which nothing may need any more.
+        # Claims of withdrawn moves, which nothing may need any more: until they go, or get pods.
         self._left_over: dict[str, None] = {}
 
     def begin(
@@ -171,16 +171,23 @@ class MovesUnderWay:
         return sum(self._price(name, price) - price for name, price in move.claims)
 
     def unneeded(self, changed: Iterable[str]) -> tuple[NodeView, ...]:
-        """Return the nodes bought for withdrawn moves that can be given back now: nothing is to run there."""
+        """Return the nodes bought for withdrawn moves that can be given back now: nothing is to run there.
+
+        They are not in use yet, so no budget counts them. One that is in use has to ask its budget.
+        """
         found: list[NodeView] = []
         for name in [name for name in changed if name in self._left_over]:
             view = self._model.objects.view(name)
             if view is None or self._model.marks.ending(view) or not self._model.empty(name):
                 del self._left_over[name]
-            elif view.launched:
+            elif view.launched and not view.initialized:
                 del self._left_over[name]
                 found.append(view)
         return tuple(found)
+
+    def left_over(self, name: str) -> bool:
+        """Return whether a node was bought for a move that was withdrawn, and nothing needed it since."""
+        return name in self._left_over
 
     def _stays(self, name: str) -> bool:
         """Return whether a node that is to go could still stay."""

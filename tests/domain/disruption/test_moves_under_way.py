@@ -276,6 +276,20 @@ def test_what_was_bought_for_a_withdrawn_move_is_given_back_as_soon_as_there_is_
     assert moving.unneeded("new") == []
 
 
+def test_what_is_in_use_by_then_is_left_over_until_it_goes_and_has_to_ask_its_budget() -> None:
+    moving = Moving()
+    moving.withdraw()
+    moving.see(*in_use("new"))
+
+    assert moving.unneeded() == []
+    assert moving.moves.left_over("new")
+    assert not moving.moves.left_over("c1")
+
+    moving.model.mark_for_disruption("new")
+    assert moving.unneeded() == []
+    assert not moving.moves.left_over("new")
+
+
 def test_what_other_pods_were_promised_meanwhile_is_not_given_back_even_when_they_leave() -> None:
     moving = Moving()
     moving.withdraw()
