@@ -83,6 +83,8 @@ class BudgetArbiter(DomainActor[ArbiterInbox]):
             self._cluster.tell(DisruptionAllowed(proposal=proposal, candidates=allowed, budgets=budgets))
 
     def _count(self, order: DisruptNodes) -> None:
+        for view in order.nodes:
+            self._book.hold(view.name)
         if order.cause in NO_CHOICE:
             return
         decision = order.decision_labels()

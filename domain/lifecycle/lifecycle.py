@@ -17,6 +17,7 @@ from treenail.domain.model.claim_conditions import (
     not_initialized,
     shows,
 )
+from treenail.domain.model.cordons import marked
 from treenail.domain.model.event_subjects import of_claim
 from treenail.domain.model.left_alone import LeftAlone
 from treenail.domain.model.node_shape import shape_condition, shape_news
@@ -155,7 +156,8 @@ def _towards_use(view: NodeView, claim: NodeClaim, now: datetime) -> NextStep:
         return _wait_for_node(claim, now)
     if not claim.registered:
         return _wait_for_one(claim, now) if view.rivals else _register(claim, node, view.lacking_drivers)
-    return _initialize(claim, node, now, view.lacking_drivers)
+    # From its initialization on a node counts against its budget: one that is to go first never gets there.
+    return None if marked(view) else _initialize(claim, node, now, view.lacking_drivers)
 
 
 def _wait_for_node(claim: NodeClaim, now: datetime) -> WaitUntil | GiveBack | None:

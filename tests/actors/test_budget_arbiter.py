@@ -20,6 +20,7 @@ from treenail.domain.model.blockers import Block
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.events import ObjectRef
 from treenail.domain.model.node_pools import Budget, Disruption
+from treenail.domain.model.taints import DISRUPTED
 
 BLOCKED = Block.BUDGET.by("default")
 
@@ -128,6 +129,22 @@ def test_nodes_that_the_cluster_state_gives_up_are_passed_on_and_counted() -> No
 
     assert stage.termination.received == [disrupt]
     assert stage.telemetry.counted("karpenter_voluntary_disruption_decisions_total", reason="empty") == 1
+
+
+def test_nodes_that_go_unasked_count_against_the_budget_until_they_are_open_again() -> None:
+    stage = Weighing(allowed=1)
+    stage.tell(DisruptNodes(nodes=(view("c0"),), cause=Cause.DRIFTED, decided_at=START))
+
+    stage.propose("c1")
+    assert stage.allowed() == []
+
+    stage.tell(changed(view("c0", of_node={"taints": (DISRUPTED,)})), DisruptionEnded(name="c0"))
+    stage.propose("c1")
+    assert stage.allowed() == []
+
+    stage.tell(changed(view("c0")))
+    stage.propose("c1")
+    assert stage.allowed() == [("c1",)]
 
 
 def test_a_node_that_stays_after_all_frees_the_budget_and_the_cluster_state_hears_of_it() -> None:

@@ -31,7 +31,7 @@ from treenail.domain.model.nodes import (
     NodeView,
     Status,
 )
-from treenail.domain.model.taints import NOT_READY, UNREGISTERED, Effect, Taint
+from treenail.domain.model.taints import DISRUPTED, NOT_READY, UNREGISTERED, Effect, Taint
 
 TEAM = Taint("team", Effect.NO_SCHEDULE, "web")
 BOOT = Taint("boot", Effect.NO_SCHEDULE, "yes")
@@ -217,6 +217,7 @@ def test_a_node_in_order_is_initialized() -> None:
             True,
             id="without what nobody asks for",
         ),
+        pytest.param(registered({"taints": (DISRUPTED,)}), False, id="on its way out"),
     ],
 )
 def test_a_node_is_initialized_only_in_order(there: NodeView, *, done: bool) -> None:
