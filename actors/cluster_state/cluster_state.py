@@ -12,6 +12,7 @@ from treenail.actors.cluster_state.change_publisher import ChangePublisher
 from treenail.actors.cluster_state.consolidation_moves import ConsolidationMoves
 from treenail.actors.cluster_state.decision_recorder import DecisionRecorder
 from treenail.actors.cluster_state.expected_recorder import ExpectedRecorder
+from treenail.actors.cluster_state.fact_gathering import FactGathering
 from treenail.actors.cluster_state.interrupted_nodes import Interruptions
 from treenail.actors.cluster_state.pool_sizes import PoolSizes
 from treenail.actors.cluster_state.proposal_judge import ProposalJudge
@@ -26,7 +27,6 @@ from treenail.domain.cluster.changes import Changes, TryAgain
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import (
     ClusterFact,
-    Kind,
     ObjectGone,
     ObjectSeen,
     ObjectSetAside,
@@ -57,8 +57,6 @@ from treenail.domain.launch.launching import ClaimFailed
 from treenail.domain.model.blockers import Blocker
 from treenail.domain.model.causes import PLACED_ANEW, Cause
 from treenail.domain.model.nodes import NodeView
-from treenail.domain.model.pods import Pod
-from treenail.domain.model.resource_quotas import ResourceQuota
 from treenail.domain.model.zonal_shifts import ZonesShifted
 from treenail.domain.packing.plan import PackingPlan
 from treenail.domain.scheduling.commitment import commit
@@ -180,10 +178,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._consolidates = consolidation is not None and consolidation.acting
         # The views that changed since moves under way were looked at.
         self._changed: dict[str, None] = {}
-        # Facts are gathered without being told until then, in monotonic seconds; whether some were.
-        self._gather_seconds = gather_seconds
-        self._gathers_until = 0.0
-        self._untold = False
+        self._gathering = FactGathering(runtime.timers, gather_seconds)
         self._look_at: float | None = None
         self._held_lately = ToldLately(runtime.timers.monotonic, seconds=_HELD_SECONDS)
         self._others = OtherControllers()
@@ -224,23 +219,20 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         now = self._timers.now()
         if isinstance(message, ObjectSeen | ObjectGone | ObjectSetAside):
             self._hear(message, now)
-            if _comes_by_the_hundred(message) and self._gathers():
+            if seconds := self._gathering.postpones(message):
+                self._gather(seconds)
                 return
         elif not isinstance(message, _Gathered):
-            if self._untold:
+            if self._gathering.pending:
                 self._conclude_gathered(now)
             self._act_on(message, now)
         self._conclude(now)
 
-    def _gathers(self) -> bool:
-        """Return whether what follows from a fact is told later, with what follows from others."""
-        seconds = self._gathers_until - self._timers.monotonic()
-        if seconds <= 0:
-            return False
-        if not self._untold:
-            self._untold = True
+    def _gather(self, seconds: float) -> None:
+        """Tell what follows from a fact after so long, with what follows from others."""
+        if not self._gathering.pending:
+            self._gathering.pending = True
             self.later("gathered", _Gathered(), seconds=seconds)
-        return True
 
     def _act_on(self, message: _Order, now: datetime) -> None:
         match message:
@@ -277,10 +269,9 @@ class ClusterState(DomainActor[ClusterStateInbox]):
 
     def _conclude(self, now: datetime) -> None:
         """Tell the others what changed, and begin what that makes due."""
-        if self._untold:
-            self._untold = False
+        if self._gathering.pending:
             self.never("gathered")
-        self._gathers_until = self._timers.monotonic() + self._gather_seconds
+        self._gathering.told()
         self._tell_and_apply(now)
         self._follow_moves(now)
         self._watch_promises(now)
@@ -664,14 +655,3 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         if at is not None and at != self._look_at:
             self._look_at = at
             self.later("refused", _Look(), seconds=max(0.0, at - self._timers.monotonic()))
-
-
-def _comes_by_the_hundred(fact: ObjectSeen | ObjectGone | ObjectSetAside) -> bool:
-    """Return whether a fact is on a pod or a quota, and was understood."""
-    match fact:
-        case ObjectSeen():
-            return isinstance(fact.object, Pod | ResourceQuota)
-        case ObjectGone():
-            return fact.kind in (Kind.POD, Kind.RESOURCE_QUOTA)
-        case ObjectSetAside():
-            return False
