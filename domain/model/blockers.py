@@ -182,6 +182,7 @@ class Block(Enum):
     # --- other moves, and what changed meanwhile
     RECEIVES = _KIND.MOVES, "it takes pods of nodes that go", _TAKES
     RECEIVES_WAITING = _KIND.MOVES, "it takes pods that wait", _TAKES
+    CROWDED = _KIND.MOVES, "its pods may take each other's places: a node more would cost what is saved"
     MOVING = _KIND.MOVES, "some of its pods have places on other nodes, or are stopping"
     AFTER_OTHERS = _KIND.MOVES, "it goes after other nodes, which budgets keep for now"
     EARLIER_NOT_MADE = _KIND.MOVES, "a move that it relies on was not made"

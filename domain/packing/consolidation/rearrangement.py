@@ -21,6 +21,7 @@ from treenail.domain.packing.attempt.attempt import Attempt
 from treenail.domain.packing.consolidation.candidate_pods import CandidatePods
 from treenail.domain.packing.consolidation.class_fits import ClassFits
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode
+from treenail.domain.packing.consolidation.emptiest_first import EmptiestFirst
 from treenail.domain.packing.consolidation.saved_state import SavedState, StateChanges
 from treenail.domain.packing.consolidation.trial import Removal, TopologyTies, Trial
 from treenail.domain.packing.consolidation.trial_memory import TrialMemory
@@ -52,6 +53,7 @@ class Rearrangement:
         self._classes = {one.index: one for one in self._context.parsed.classes}
         self._keys = {pod.uid: pod.key for pod in problem.pods}
         self._pods = CandidatePods(self._context.parsed, candidates)
+        self._scheduler = EmptiestFirst(problem, self._context, self._pods)
         self._memory = TrialMemory()
         self._fits = ClassFits(self._nodes)
         # The trial under way, and the state before it, None where the trial was known and nothing was done.
@@ -251,6 +253,14 @@ class Rearrangement:
             bounds = (*constraints.by_domain, *constraints.by_node, *constraints.together)
             asked.update(restriction.group.index for restriction in bounds)
         return TopologyTies(frozenset(group.index for group in self._groups_of(classes)), frozenset(asked))
+
+    def node_more(self, trial: Trial) -> float:
+        """Return what a node costs, $/h, for those pods of the trial under way that may get no place.
+
+        That is 0 where the scheduler, which prefers empty nodes, leaves none of them without one.
+        """
+        present = self._nodes.free(np.arange(len(self._nodes.names)))
+        return self._scheduler.node_more(trial, present if self._saved is None else self._saved.room.free)
 
     def keep(self, trial: Trial) -> None:
         """Go on from the trial under way: its nodes are gone, and their pods are where it placed them."""

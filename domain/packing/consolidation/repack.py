@@ -301,7 +301,7 @@ class _Repack:
         if trial.left:
             why: list[Move] | Blocker = self._cluster.unplaced(trial.left[0], trial.against)
         else:
-            why = self._divided(some, trial) or self._as_one(some, trial)
+            why = self._crowded(some, trial) or self._divided(some, trial) or self._as_one(some, trial)
         if isinstance(why, Blocker):
             self._cluster.undo()
             if len(some) == 1:
@@ -315,6 +315,16 @@ class _Repack:
             self._why.pop(one.name, None)
         self._receive(trial)
         return True
+
+    def _crowded(self, some: Sequence[CandidateNode], trial: Trial) -> Blocker | None:
+        """Return that a node for pods whose places others may take would cost what a trial saves.
+
+        A move that buys nothing is withdrawn then, and nothing is bought.
+        """
+        saves = earned(some, trial.claims, self._hours) if trial.claims else 0.0
+        if saves <= 0 or self._cluster.node_more(trial) < saves:
+            return None
+        return Block.CROWDED.by()
 
     def _receive(self, trial: Trial) -> None:
         for name in sorted(set(trial.nominations.values())):

@@ -165,6 +165,24 @@ def test_several_nodes_go_together_only_if_each_adds_more_than_moving_its_pods_c
     assert removed(plan) == ["dear"]
 
 
+@pytest.mark.parametrize(("price", "goes"), [(0.7, False), (1.0, True)])
+def test_a_node_whose_pods_a_scheduler_may_leave_without_a_place_goes_if_a_node_more_is_worth_it(
+    price: float,
+    goes: bool,  # noqa: FBT001
+) -> None:
+    # Two large pods on one new node leave no place for the last of the small ones. They are planned apart.
+    large, small = pods("large", 2, asking("3600m", "1Gi")), pods("small", 4, asking("1", "1Gi"))
+    dear = instance_type("m5.4xlarge", cpu=16, memory=64, price=price)
+    old = replace(node("old", "m5.2xlarge", *large, *small), type=dear)
+    types = tuple(one for one in catalogue() if one.name in ("m5.xlarge", "m5.2xlarge"))
+    offers = (offer(pool("default", is_in(labels.CAPACITY_TYPE, labels.ON_DEMAND)), types),)
+
+    plan = repack(Cluster(nodes=(old,), offers=offers).problem())
+
+    assert removed(plan) == (["old"] if goes else [])
+    assert goes or plan.staying[0].why.block is Block.CROWDED
+
+
 def test_pods_go_to_nodes_that_stay_in_any_case_first() -> None:
     nodes = tuple(node(f"n{i}", "m5.2xlarge", *pods(f"p{i}", 2)) for i in range(3))
     cluster = Cluster(nodes=nodes, offers=(ON_DEMAND,), staying=frozenset({"n2"}))

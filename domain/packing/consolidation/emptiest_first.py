@@ -1,0 +1,166 @@
+"""Emptiest first: the pods of a move that lack a place where the scheduler places them, not the plan.
+
+A plan says which pod goes to which node, and the scheduler knows nothing of it: by default it prefers the
+node with the largest share free (LeastAllocated). Where places are just enough, pods that fit in several
+nodes take those that others need, and a node is bought for a pod that is left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from treenail.domain.model import labels
+from treenail.domain.packing.arrays.arrays import Floats, Indices, holds
+from treenail.domain.packing.consolidation.candidate_pods import CandidatePods
+from treenail.domain.packing.consolidation.trial import Trial
+from treenail.domain.packing.context import PackingContext
+from treenail.domain.packing.plan import PlannedClaim
+from treenail.domain.packing.pods.relaxation import Relaxation
+from treenail.domain.packing.problem import Problem
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PodsToPlace:
+    """Alike pods that leave their nodes: each requests `requests` (R).
+
+    `planned` is how many are planned to go to each node, by row. `may_go` (M) are the rows that the scheduler
+    may choose from, None where rules bind the pods to others, and they count where they are planned. Those
+    with the largest `size`, a share of their node, are evicted first.
+    """
+
+    requests: Floats
+    planned: Mapping[int, int]
+    may_go: Indices | None
+    size: float
+
+
+def crowded_out(free: Floats, whole: Floats, pods: Sequence[PodsToPlace]) -> Floats:
+    """Return what those pods request together (R) that find no place, evicted and placed one by one.
+
+    `free` (N, R) is what is free on nodes, `whole` (N, R) what they have.
+    """
+    left: Floats = np.zeros(free.shape[1])
+    free = free.copy()
+    for some in pods:
+        if some.may_go is None:
+            for row, count in some.planned.items():
+                free[row] -= count * some.requests
+    for some in sorted(pods, key=lambda one: -one.size):
+        rows = some.may_go
+        count = sum(some.planned.values()) if rows is not None else 0
+        while rows is not None and count:
+            able = rows[holds(free[rows], some.requests)]
+            if not len(able):
+                left += count * some.requests
+                break
+            # CPU and memory, which are the first two, count the same.
+            shares = (free[able, :2] - some.requests[:2]) / np.maximum(whole[able, :2], 1.0)
+            free[able[int(shares.sum(axis=1).argmax())]] -= some.requests
+            count -= 1
+    return left
+
+
+class EmptiestFirst:
+    """The scheduler that prefers the emptiest node, in a cluster under one search."""
+
+    def __init__(self, problem: Problem, context: PackingContext, pods: CandidatePods) -> None:
+        self._problem = problem
+        self._nodes = context.existing_nodes
+        self._axis = context.parsed.axis
+        self._classes = {one.index: one for one in context.parsed.classes}
+        self._pods = pods
+        self._rows = {name: row for row, name in enumerate(self._nodes.names)}
+        offered = (one for offer in problem.offers for one in offer.instance_types)
+        self._allocatable = {one.name: one.allocatable for one in offered}
+        # By the name of an instance type (R), as they are asked for.
+        self._rooms: dict[str, Floats] = {}
+
+    def node_more(self, trial: Trial, free: Floats) -> float:
+        """Return what a node costs, $/h, for those pods of a trial that may get no place; 0 for none.
+
+        `free` (N, R) is what is free on existing nodes before the trial. Nodes to be bought are of their
+        cheapest type.
+        """
+        free = free.copy()
+        sizes = self._sizes(trial, free)
+        free[[self._rows[name] for name in trial.removed]] = -1.0
+        bought = [self._room(claim.instance_types[0]) for claim in trial.claims]
+        new = [room - self._daemons(claim) for room, claim in zip(bought, trial.claims, strict=True)]
+        pods = tuple(self._to_place(trial, sizes))
+        left = crowded_out(np.vstack([free, *new]), np.vstack([self._whole, *bought]), pods)
+        return self._cheapest(trial.claims, left) if left.any() else 0.0
+
+    def _to_place(self, trial: Trial, sizes: Mapping[int, float]) -> Iterator[PodsToPlace]:
+        places = {uid: self._rows[name] for uid, name in trial.nominations.items()}
+        places |= {uid: at for at, claim in enumerate(trial.claims, len(self._rows)) for uid in claim.pods}
+        on_all = self._pods.on_all(trial.removed).items()
+        planned = {index: Counter(places[uid] for uid in uids) for index, uids in on_all}
+        # Whoever asks for the same as pods that a node is bought for may go there as well.
+        new: dict[Relaxation, set[int]] = {}
+        for index, rows in planned.items():
+            new.setdefault(self._classes[index].relaxation, set()).update(
+                row for row in rows if row >= len(self._rows)
+            )
+        for index, rows in planned.items():
+            one = self._classes[index]
+            levels = one.relaxation.levels
+            open_to = [self._nodes.open_to(level.demand) for level in levels]
+            may_go = np.unique(
+                np.concatenate([*open_to, np.array(sorted(new[one.relaxation]), dtype=np.intp)])
+            )
+            bound = bool(one.counted) or any(level.terms for level in levels)
+            yield PodsToPlace(one.requests, rows, None if bound else may_go, sizes[index])
+
+    def _sizes(self, trial: Trial, free: Floats) -> dict[int, float]:
+        """Return the largest share that a pod of each class asks for of what its node has."""
+        sizes: dict[int, float] = {}
+        for name in trial.removed:
+            there = {self._classes[index]: len(uids) for index, uids in self._pods.on(name).items()}
+            room = free[self._rows[name]] + sum(one.requests * count for one, count in there.items())
+            for one in there:
+                share = float((one.requests / np.maximum(room, 1.0)).max())
+                sizes[one.index] = max(share, sizes.get(one.index, 0.0))
+        return sizes
+
+    def _cheapest(self, claims: Sequence[PlannedClaim], load: Floats) -> float:
+        """Return what the cheapest node like one of `claims` costs that holds `load`; infinite for none."""
+        settings = self._problem.settings
+        return min(
+            (
+                sold.price + offer.surcharge(settings)
+                for claim in claims
+                for offer in self._problem.offers
+                if offer.pool.name == claim.pool
+                for one in offer.instance_types
+                if holds(self._room(one.name), load) and claim.requirements.intersects(one.requirements)
+                if (sold := one.cheapest(claim.requirements)) is not None
+            ),
+            default=math.inf,
+        )
+
+    def _daemons(self, claim: PlannedClaim) -> Floats:
+        """Return what daemons request on a node to be bought (R)."""
+        pods = self._pods.by_class(claim.pods)
+        loads = (self._classes[index].requests * len(uids) for index, uids in pods.items())
+        rest: Floats = self._axis.requests(claim.requests) - sum(loads)
+        return np.maximum(rest, 0.0)
+
+    @cached_property
+    def _whole(self) -> Floats:
+        """What existing nodes have (N, R), by type; what was free at first where that is not on offer."""
+        nodes = [self._nodes.described(row) for row in range(len(self._rows))]
+        types = (node.labels.get(labels.INSTANCE_TYPE, "") for node in nodes)
+        rooms = (self._allocatable.get(name, node.free) for name, node in zip(types, nodes, strict=True))
+        return self._axis.rooms(tuple(rooms))
+
+    def _room(self, name: str) -> Floats:
+        """Return what nodes of an instance type on offer have for pods (R)."""
+        if name not in self._rooms:
+            self._rooms[name] = self._axis.rooms((self._allocatable[name],))[0]
+        return self._rooms[name]
