@@ -199,11 +199,13 @@ class MoveWatch:
             self._active.setdefault(after.owner.uid, {})[after.uid] = None
 
     def _given_up(self) -> set[str]:
-        """Return the views given up at will so far, by name."""
+        """Return the views given up at will, by name, less those that stayed: EC2 may take them later."""
         entries = self._rehearsal.timeline.entries
         for entry in entries[self._read :]:
             if entry.event == "DisruptNodes" and entry.fields["cause"] in VOLUNTARY:
                 self._gone |= {self._claim_of.get(node, node) for node in _listed(entry.fields["nodes"])}
+            elif entry.event == "NodeUncordoned":
+                self._gone.discard(str(entry.fields["nodeClaim"]))
         self._read = len(entries)
         return self._gone
 
