@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from treenail.domain.model import labels
+from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.packing.arrays.arrays import Floats, Indices, holds
 from treenail.domain.packing.consolidation.candidate_pods import CandidatePods
 from treenail.domain.packing.consolidation.trial import Trial
@@ -53,9 +54,11 @@ def crowded_out(free: Floats, whole: Floats, pods: Sequence[PodsToPlace]) -> Flo
                 free[row] -= count * some.requests
     for some in sorted(pods, key=lambda one: -one.size):
         rows = some.may_go
+        # What they do not ask for may be overdrawn.
+        asked = some.requests > 0
         count = sum(some.planned.values()) if rows is not None else 0
         while rows is not None and count:
-            able = rows[holds(free[rows], some.requests)]
+            able = rows[holds(free[rows][:, asked], some.requests[asked])]
             if not len(able):
                 left += count * some.requests
                 break
@@ -78,8 +81,14 @@ class EmptiestFirst:
         self._rows = {name: row for row, name in enumerate(self._nodes.names)}
         offered = (one for offer in problem.offers for one in offer.instance_types)
         self._allocatable = {one.name: one.allocatable for one in offered}
-        # By the name of an instance type (R), as they are asked for.
-        self._rooms: dict[str, Floats] = {}
+        # By pool and instance type: pools set their nodes up in ways of their own, and overlays add to types.
+        self._allocatable_in = {
+            (offer.pool.name, one.name): one.allocatable
+            for offer in problem.offers
+            for one in offer.instance_types
+        }
+        # The same as they are asked for (R).
+        self._rooms: dict[tuple[str, str], Floats] = {}
 
     def node_more(self, trial: Trial, free: Floats) -> float:
         """Return what a node costs, $/h, for those pods of a trial that may get no place; 0 for none.
@@ -90,7 +99,7 @@ class EmptiestFirst:
         free = free.copy()
         sizes = self._sizes(trial, free)
         free[[self._rows[name] for name in trial.removed]] = -1.0
-        bought = [self._room(claim.instance_types[0]) for claim in trial.claims]
+        bought = [self._room(claim.pool, claim.instance_types[0]) for claim in trial.claims]
         new = [room - self._daemons(claim) for room, claim in zip(bought, trial.claims, strict=True)]
         pods = tuple(self._to_place(trial, sizes))
         left = crowded_out(np.vstack([free, *new]), np.vstack([self._whole, *bought]), pods)
@@ -129,16 +138,24 @@ class EmptiestFirst:
         return sizes
 
     def _cheapest(self, claims: Sequence[PlannedClaim], load: Floats) -> float:
-        """Return what the cheapest node like one of `claims` costs that holds `load`; infinite for none."""
+        """Return what the cheapest node like one of `claims` costs that holds `load`; infinite for none.
+
+        It is bought beside them: within the limits of its pool, and in no reservation, which may be used up.
+        """
         settings = self._problem.settings
+        bought: dict[str, Resources] = {}
+        for claim in claims:
+            bought[claim.pool] = bought.get(claim.pool, NOTHING).plus(claim.largest)
         return min(
             (
                 sold.price + offer.surcharge(settings)
                 for claim in claims
                 for offer in self._problem.offers
-                if offer.pool.name == claim.pool
+                if offer.pool.name == claim.pool and not offer.reservation
                 for one in offer.instance_types
-                if holds(self._room(one.name), load) and claim.requirements.intersects(one.requirements)
+                if _within(offer.limits_left, bought[claim.pool].plus(one.capacity))
+                if holds(self._room(claim.pool, one.name) - self._daemons(claim), load)
+                if claim.requirements.intersects(one.requirements)
                 if (sold := one.cheapest(claim.requirements)) is not None
             ),
             default=math.inf,
@@ -153,14 +170,24 @@ class EmptiestFirst:
 
     @cached_property
     def _whole(self) -> Floats:
-        """What existing nodes have (N, R), by type; what was free at first where that is not on offer."""
-        nodes = [self._nodes.described(row) for row in range(len(self._rows))]
-        types = (node.labels.get(labels.INSTANCE_TYPE, "") for node in nodes)
-        rooms = (self._allocatable.get(name, node.free) for name, node in zip(types, nodes, strict=True))
+        """What existing nodes have (N, R): as their pool offers their type, else as another pool does.
+
+        Where no pool does, it is what was free at first.
+        """
+        rooms = []
+        for row in range(len(self._rows)):
+            node = self._nodes.described(row)
+            kind = node.labels.get(labels.INSTANCE_TYPE, "")
+            of_any = self._allocatable.get(kind, node.free)
+            rooms.append(self._allocatable_in.get((node.labels.get(labels.NODEPOOL, ""), kind), of_any))
         return self._axis.rooms(tuple(rooms))
 
-    def _room(self, name: str) -> Floats:
-        """Return what nodes of an instance type on offer have for pods (R)."""
-        if name not in self._rooms:
-            self._rooms[name] = self._axis.rooms((self._allocatable[name],))[0]
-        return self._rooms[name]
+    def _room(self, pool: str, kind: str) -> Floats:
+        """Return what nodes of an instance type that a pool offers have for pods (R)."""
+        if (pool, kind) not in self._rooms:
+            self._rooms[pool, kind] = self._axis.rooms((self._allocatable_in[pool, kind],))[0]
+        return self._rooms[pool, kind]
+
+
+def _within(limits: Resources | None, bought: Resources) -> bool:
+    return limits is None or all(bought.get(name, 0) <= most for name, most in limits.items())

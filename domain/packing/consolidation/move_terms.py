@@ -11,6 +11,7 @@ from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.packing.consolidation.consolidation_plan import Move
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, ConsolidationProblem
+from treenail.domain.packing.consolidation.earnings import earned
 from treenail.domain.packing.consolidation.not_again import without_replaced
 from treenail.domain.packing.consolidation.price_filter import cheaper_than
 from treenail.domain.packing.consolidation.returns import Returns
@@ -53,16 +54,29 @@ class MoveTerms:
         """Return what nodes may cost at most that these are replaced with, $/h."""
         return self._returns.most(some) or sum(one.cost for one in some)
 
+    def spare(self, some: Sequence[CandidateNode], claims: Sequence[PlannedClaim], hours: float) -> float:
+        """Return what may be spent beside `claims` in place of these nodes, $/h; not above 0 for nothing.
+
+        That is what they earn if what a move costs is spread over `hours`, or what a return may cost more.
+        """
+        earns = earned(some, claims, hours)
+        if not self._goes_back(some, claims):
+            return earns
+        return max(earns, self.most(some) - _cost_of(claims))
+
     def move(self, some: tuple[CandidateNode, ...], trial: Trial) -> Move | Blocker:
         """Return the move that a trial with places for all pods makes, or why it is not made."""
         away = self._returns.away(some, trial.claims)
         if away is not None:
             return away
         made = self._saving(some, trial)
-        most = self._returns.most(some)
-        if isinstance(made, Move) or most is None or not self._returns.heavier(some, trial.claims):
+        if isinstance(made, Move) or not self._goes_back(some, trial.claims):
             return made
-        return self._return(some, trial, most)
+        return self._return(some, trial, self.most(some))
+
+    def _goes_back(self, some: Sequence[CandidateNode], claims: Sequence[PlannedClaim]) -> bool:
+        """Return whether claims in place of these nodes are a return to pools of higher weight."""
+        return self._returns.most(some) is not None and self._returns.heavier(some, claims)
 
     def _saving(self, some: tuple[CandidateNode, ...], trial: Trial) -> Move | Blocker:
         """Return the move if it saves enough, or why it does not."""

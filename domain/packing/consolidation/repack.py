@@ -317,12 +317,12 @@ class _Repack:
         return True
 
     def _crowded(self, some: Sequence[CandidateNode], trial: Trial) -> Blocker | None:
-        """Return that a node for pods whose places others may take would cost what a trial saves.
+        """Return that a node for pods whose places others may take would cost all that may be spent.
 
-        A move that buys nothing is withdrawn then, and nothing is bought.
+        None where it does not. A move that buys nothing is withdrawn then, and nothing is bought.
         """
-        saves = earned(some, trial.claims, self._hours) if trial.claims else 0.0
-        if saves <= 0 or self._cluster.node_more(trial) < saves:
+        spare = self._terms.spare(some, trial.claims, self._hours) if trial.claims else 0.0
+        if spare <= 0 or self._cluster.node_more(trial) < spare:
             return None
         return Block.CROWDED.by()
 

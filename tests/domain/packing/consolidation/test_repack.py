@@ -31,9 +31,12 @@ from treenail.domain.model.pods import (
     TopologySpread,
 )
 from treenail.domain.model.requirements import Operator
+from treenail.domain.model.resources import Resources
+from treenail.domain.model.taints import Effect, Taint
 from treenail.domain.packing.consolidation.consolidation_plan import Action, ConsolidationPlan
 from treenail.domain.packing.consolidation.consolidation_problem import PoolTerms
 from treenail.domain.packing.consolidation.repack import repack
+from treenail.domain.packing.problem import PoolOffer
 
 ON_DEMAND = offer(pool("default", is_in(labels.CAPACITY_TYPE, labels.ON_DEMAND)))
 
@@ -170,17 +173,41 @@ def test_a_node_whose_pods_a_scheduler_may_leave_without_a_place_goes_if_a_node_
     price: float,
     goes: bool,  # noqa: FBT001
 ) -> None:
+    assert _crowded_goes(price, _two_types()) == goes
+
+
+def _two_types() -> PoolOffer:
+    types = tuple(one for one in catalogue() if one.name in ("m5.xlarge", "m5.2xlarge"))
+    return offer(pool("default", is_in(labels.CAPACITY_TYPE, labels.ON_DEMAND)), types)
+
+
+def _crowded_goes(price: float, *offers: PoolOffer) -> bool:
+    """Return whether a node of that price goes, or stays as its pods may be left without a place."""
     # Two large pods on one new node leave no place for the last of the small ones. They are planned apart.
     large, small = pods("large", 2, asking("3600m", "1Gi")), pods("small", 4, asking("1", "1Gi"))
     dear = instance_type("m5.4xlarge", cpu=16, memory=64, price=price)
     old = replace(node("old", "m5.2xlarge", *large, *small), type=dear)
-    types = tuple(one for one in catalogue() if one.name in ("m5.xlarge", "m5.2xlarge"))
-    offers = (offer(pool("default", is_in(labels.CAPACITY_TYPE, labels.ON_DEMAND)), types),)
 
     plan = repack(Cluster(nodes=(old,), offers=offers).problem())
 
-    assert removed(plan) == (["old"] if goes else [])
-    assert goes or plan.staying[0].why.block is Block.CROWDED
+    assert removed(plan) == ["old"] or plan.staying[0].why.block is Block.CROWDED
+    return bool(removed(plan))
+
+
+@pytest.mark.parametrize("cores", [1, 64])
+def test_what_nodes_of_another_pool_would_have_says_nothing_of_the_room_for_pods(cores: int) -> None:
+    sizes = ("m5.xlarge", "m5.2xlarge")
+    theirs = tuple(instance_type(name, cpu=cores, memory=64, price=0.5) for name in sizes)
+    other = offer(pool("other", taints=(Taint("team", Effect.NO_SCHEDULE, "gpu"),)), theirs)
+
+    for offers in ((_two_types(), other), (other, _two_types())):
+        assert _crowded_goes(1.0, *offers)
+        assert not _crowded_goes(0.7, *offers)
+
+
+def test_a_node_whose_pods_may_be_left_stays_where_limits_forbid_a_node_more() -> None:
+    assert _crowded_goes(1.0, replace(_two_types(), limits_left=Resources.parse({"cpu": 20})))
+    assert not _crowded_goes(1.0, replace(_two_types(), limits_left=Resources.parse({"cpu": 16})))
 
 
 def test_pods_go_to_nodes_that_stay_in_any_case_first() -> None:
