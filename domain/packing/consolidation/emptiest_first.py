@@ -179,7 +179,7 @@ class EmptiestFirst:
             node = self._nodes.described(row)
             kind = node.labels.get(labels.INSTANCE_TYPE, "")
             of_any = self._allocatable.get(kind, node.free)
-            rooms.append(self._allocatable_in.get((node.labels.get(labels.NODEPOOL, ""), kind), of_any))
+            rooms.append(self._allocatable_in.get((node.pool, kind), of_any))
         return self._axis.rooms(tuple(rooms))
 
     def _room(self, pool: str, kind: str) -> Floats:

@@ -181,14 +181,20 @@ def _two_types() -> PoolOffer:
     return offer(pool("default", is_in(labels.CAPACITY_TYPE, labels.ON_DEMAND)), types)
 
 
-def _crowded_goes(price: float, *offers: PoolOffer) -> bool:
-    """Return whether a node of that price goes, or stays as its pods may be left without a place."""
-    # Two large pods on one new node leave no place for the last of the small ones. They are planned apart.
-    large, small = pods("large", 2, asking("3600m", "1Gi")), pods("small", 4, asking("1", "1Gi"))
-    dear = instance_type("m5.4xlarge", cpu=16, memory=64, price=price)
-    old = replace(node("old", "m5.2xlarge", *large, *small), type=dear)
+def _crowded_goes(
+    price: float, *offers: PoolOffer, small: tuple[int, str] = (4, "1"), daemons: tuple[PodSpec, ...] = ()
+) -> bool:
+    """Return whether a node of that price goes, or stays as its pods may be left without a place.
 
-    plan = repack(Cluster(nodes=(old,), offers=offers).problem())
+    `small` is how many small pods there are, and what CPU each asks for.
+    """
+    # Two large pods on one new node leave no place for the last of the small ones. They are planned apart.
+    large, others = pods("large", 2, asking("3600m", "1Gi")), pods("small", small[0], asking(small[1], "1Gi"))
+    dear = instance_type("m5.4xlarge", cpu=16, memory=64, price=price)
+    old = replace(node("old", "m5.2xlarge", *large, *others), type=dear)
+    asked = Cluster(nodes=(old,), offers=offers).problem()
+
+    plan = repack(replace(asked, problem=replace(asked.problem, daemons=daemons)))
 
     assert removed(plan) == ["old"] or plan.staying[0].why.block is Block.CROWDED
     return bool(removed(plan))
@@ -203,6 +209,16 @@ def test_what_nodes_of_another_pool_would_have_says_nothing_of_the_room_for_pods
     for offers in ((_two_types(), other), (other, _two_types())):
         assert _crowded_goes(1.0, *offers)
         assert not _crowded_goes(0.7, *offers)
+
+
+def test_what_daemons_take_of_new_nodes_is_no_room_for_pods() -> None:
+    assert _crowded_goes(0.7, _two_types(), small=(3, "1300m"))
+    assert not _crowded_goes(0.7, _two_types(), small=(3, "1300m"), daemons=(asking("200m", "1Gi"),))
+
+
+def test_the_node_more_has_volumes_too() -> None:
+    # The new nodes cost $0.4 more each, the node that goes costs $1.1 more: the move saves $0.3.
+    assert not _crowded_goes(1.8, replace(_two_types(), volume_cost=0.4))
 
 
 def test_a_node_whose_pods_may_be_left_stays_where_limits_forbid_a_node_more() -> None:
