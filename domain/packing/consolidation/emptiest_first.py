@@ -31,8 +31,8 @@ class PodsToPlace:
     """Alike pods that leave their nodes: each requests `requests` (R).
 
     `planned` is how many are planned to go to each node, by row. `may_go` (M) are the rows that the scheduler
-    may choose from, None where rules bind the pods to others, and they count where they are planned. Those
-    with the largest `size`, a share of their node, are evicted first.
+    may choose from, each once; None where rules bind the pods to others, and they count where they are
+    planned. Those with the largest `size`, a share of their node, are evicted first.
     """
 
     requests: Floats
@@ -53,20 +53,28 @@ def crowded_out(free: Floats, whole: Floats, pods: Sequence[PodsToPlace]) -> Flo
             for row, count in some.planned.items():
                 free[row] -= count * some.requests
     for some in sorted(pods, key=lambda one: -one.size):
-        rows = some.may_go
-        # What they do not ask for may be overdrawn.
-        asked = some.requests > 0
-        count = sum(some.planned.values()) if rows is not None else 0
-        while rows is not None and count:
-            able = rows[holds(free[rows][:, asked], some.requests[asked])]
-            if not len(able):
-                left += count * some.requests
-                break
-            # CPU and memory, which are the first two, count the same.
-            shares = (free[able, :2] - some.requests[:2]) / np.maximum(whole[able, :2], 1.0)
-            free[able[int(shares.sum(axis=1).argmax())]] -= some.requests
-            count -= 1
+        if some.may_go is not None:
+            left += _place(free, whole, some, some.may_go) * some.requests
     return left
+
+
+def _place(free: Floats, whole: Floats, some: PodsToPlace, rows: Indices) -> int:
+    """Place alike pods, each on the one of `rows` with most free, in `free`; return how many are left."""
+    room, requests = free[rows], some.requests
+    # What they do not ask for may be overdrawn.
+    asked = requests > 0
+    # CPU and memory, which are the first two, count the same.
+    have = np.maximum(whole[rows, :2], 1.0)
+    shares = ((room[:, :2] - requests[:2]) / have).sum(axis=1)
+    shares[~holds(room[:, asked], requests[asked])] = -math.inf
+    count = sum(some.planned.values())
+    while count and len(rows) and shares[at := int(shares.argmax())] > -math.inf:
+        room[at] -= requests
+        able = bool((room[at, asked] >= requests[asked]).all())
+        shares[at] = ((room[at, :2] - requests[:2]) / have[at]).sum() if able else -math.inf
+        count -= 1
+    free[rows] = room
+    return count
 
 
 class EmptiestFirst:
