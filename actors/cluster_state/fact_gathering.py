@@ -13,7 +13,7 @@ _BY_THE_HUNDRED: Final = (Kind.POD, Kind.RESOURCE_QUOTA)
 
 
 class FactGathering:
-    """What follows from facts on pods is told at most once in `seconds`, while they come.
+    """The times at which what follows from facts on pods is told: at most once in `seconds`, while they come.
 
     `pending` says that facts were taken in and what follows was not told. With 0 seconds all is told at once.
     """

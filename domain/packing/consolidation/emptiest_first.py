@@ -87,15 +87,7 @@ class EmptiestFirst:
         self._classes = {one.index: one for one in context.parsed.classes}
         self._pods = pods
         self._rows = {name: row for row, name in enumerate(self._nodes.names)}
-        offered = (one for offer in problem.offers for one in offer.instance_types)
-        self._allocatable = {one.name: one.allocatable for one in offered}
-        # By pool and instance type: pools set their nodes up in ways of their own, and overlays add to types.
-        self._allocatable_in = {
-            (offer.pool.name, one.name): one.allocatable
-            for offer in problem.offers
-            for one in offer.instance_types
-        }
-        # The same as they are asked for (R).
+        # By pool and instance type (R), as they are asked for.
         self._rooms: dict[tuple[str, str], Floats] = {}
 
     def node_more(self, trial: Trial, free: Floats) -> float:
@@ -158,11 +150,12 @@ class EmptiestFirst:
             (
                 sold.price + offer.surcharge(settings)
                 for claim in claims
+                for daemons in (self._daemons(claim),)
                 for offer in self._problem.offers
                 if offer.pool.name == claim.pool and not offer.reservation
                 for one in offer.instance_types
                 if _within(offer.limits_left, bought[claim.pool].plus(one.capacity))
-                if holds(self._room(claim.pool, one.name) - self._daemons(claim), load)
+                if holds(self._room(claim.pool, one.name) - daemons, load)
                 if claim.requirements.intersects(one.requirements)
                 if (sold := one.cheapest(claim.requirements)) is not None
             ),
@@ -177,16 +170,22 @@ class EmptiestFirst:
         return np.maximum(rest, 0.0)
 
     @cached_property
+    def _allocatable_in(self) -> dict[tuple[str, str], Resources]:
+        """Allocatable by pool and type: pools set nodes up differently, and overlays add to types."""
+        offers = self._problem.offers
+        return {(of.pool.name, one.name): one.allocatable for of in offers for one in of.instance_types}
+
+    @cached_property
     def _whole(self) -> Floats:
-        """What existing nodes have (N, R): as their pool offers their type, else as another pool does.
+        """Allocatable of existing nodes (N, R): as their pool offers their type, else as another pool does.
 
         Where no pool does, it is what was free at first.
         """
-        rooms = []
+        rooms, of_types = [], {kind: room for (_, kind), room in self._allocatable_in.items()}
         for row in range(len(self._rows)):
             node = self._nodes.described(row)
             kind = node.labels.get(labels.INSTANCE_TYPE, "")
-            of_any = self._allocatable.get(kind, node.free)
+            of_any = of_types.get(kind, node.free)
             rooms.append(self._allocatable_in.get((node.pool, kind), of_any))
         return self._axis.rooms(tuple(rooms))
 

@@ -259,8 +259,9 @@ class Rearrangement:
 
         That is 0 where the scheduler, which prefers empty nodes, leaves none of them without one.
         """
-        present = self._nodes.free(np.arange(len(self._nodes.names)))
-        return self._scheduler.node_more(trial, present if self._saved is None else self._saved.room.free)
+        if self._saved is not None:
+            return self._scheduler.node_more(trial, self._saved.room.free)
+        return self._scheduler.node_more(trial, self._nodes.free(np.arange(len(self._nodes.names))))
 
     def keep(self, trial: Trial) -> None:
         """Go on from the trial under way: its nodes are gone, and their pods are where it placed them."""
