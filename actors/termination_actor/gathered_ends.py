@@ -25,6 +25,7 @@ class Together:
 
     @property
     def key(self) -> TaskKey:
+        """The key of the call, by its kind and the first of its nodes."""
         return ("ec2", "terminate" if self.ids else "await", self.steps[0][0])
 
 

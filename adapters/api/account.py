@@ -68,6 +68,7 @@ class ReservedCapacity:
 
     @property
     def known_as(self) -> CapacityReservation:
+        """The reservation as status and decisions have it, less how much is left of it."""
         return CapacityReservation(
             reservation=Reservation(self.id, self.kind, self.interruptible),
             instance_type=self.instance_type,

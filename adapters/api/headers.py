@@ -19,6 +19,7 @@ class Header(msgspec.Struct, rename="camel"):
 
     @property
     def version(self) -> int:
+        """The resource version as a number. Raises ValueError where it is none."""
         return int(self.resource_version)
 
 

@@ -101,22 +101,27 @@ class ObjectMeta(TemplateMetadata):
 
     @property
     def version(self) -> int:
+        """The resource version as a number; 0 where there is none."""
         return int(self.resource_version or 0)
 
     @property
     def identity(self) -> Identity:
+        """The fields by which domain objects tell which they are and of which version."""
         return {"name": self.name, "uid": self.uid, "resource_version": self.version}
 
     @property
     def labelled(self) -> Labelled:
+        """The identity, and labels and annotations beside it."""
         return {**self.identity, "labels": self.labels, "annotations": self.annotations}
 
     @property
     def deleting_since(self) -> datetime | None:
+        """When its deletion was asked for, in UTC; None while it is not."""
         return in_utc(self.deletion_timestamp) if self.deletion_timestamp else None
 
     @property
     def owners(self) -> tuple[Owner, ...]:
+        """The objects that own it."""
         return tuple(o.value() for o in self.owner_references) if self.owner_references else ()
 
     def created(self, otherwise: datetime) -> datetime:

@@ -37,6 +37,7 @@ class Document:
 
     @property
     def trees(self) -> tuple[dict[str, Any], ...]:
+        """The objects, as plain values."""
         return tuple(_plain(one.content) for one in self.manifests)
 
     @property
@@ -46,6 +47,7 @@ class Document:
 
     @property
     def comments(self) -> tuple[Comment, ...]:
+        """The comments between its lines; of JSON there are none."""
         is_json = any(isinstance(one.content, bytes) for one in self.manifests)
         return () if is_json else comments_of(self.text)
 

@@ -126,6 +126,7 @@ class DescribedType(_Described, frozen=True):
 
     @property
     def runs_nodes(self) -> bool:
+        """True if a node can run on it: by its architecture, and virtualized by hardware."""
         return self.arch is not None and "hvm" in self.supported_virtualization_types
 
 

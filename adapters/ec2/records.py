@@ -91,6 +91,7 @@ class TypeRecord(msgspec.Struct, array_like=True, frozen=True, kw_only=True):
 
     @property
     def family(self) -> str:
+        """The part of its name before the dot, such as "m5"."""
         return self.name.partition(".")[0]
 
     @property

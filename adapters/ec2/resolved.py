@@ -100,6 +100,7 @@ class PlacementGroup:
 
     @property
     def ref(self) -> PlacementGroupRef:
+        """The group as node classes and claims name it."""
         return PlacementGroupRef(id=self.id, name=self.name)
 
 

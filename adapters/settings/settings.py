@@ -333,6 +333,7 @@ class Variable:
 
     @property
     def field(self) -> str:
+        """The field of `Settings` that holds it."""
         return self.name.lower()
 
     @property

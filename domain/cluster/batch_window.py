@@ -134,6 +134,7 @@ class BatchWindow:
 
     @property
     def empty(self) -> bool:
+        """True if nothing waits, and nobody asked for a decision soon."""
         return not self._pods and not self._nodes and self._urgent_at is None
 
     @property

@@ -46,10 +46,12 @@ class Promise:
 
     @property
     def spec(self) -> PodSpec:
+        """What the pod asks of a node."""
         return self.like.spec
 
     @property
     def requests(self) -> Resources:
+        """The resources that the promise keeps free."""
         return self.like.spec.requests
 
 

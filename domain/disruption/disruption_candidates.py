@@ -23,6 +23,7 @@ class DisruptionCandidate:
 
     @property
     def proposal(self) -> DisruptionProposed:
+        """The proposal that budgets allowed."""
         return self.allowed.proposal
 
 

@@ -235,6 +235,7 @@ class Blocker:
 
     @property
     def kind(self) -> BlockerKind:
+        """The kind of object that keeps the node, or of circumstance."""
         return self.block.kind
 
     @property

@@ -46,6 +46,7 @@ class AmiFamily(StrEnum):
 
     @property
     def windows(self) -> bool:
+        """True if its images run Windows."""
         return self.value.startswith("Windows")
 
 

@@ -24,14 +24,17 @@ class Generation(StrEnum):
 
     @property
     def pool_kind(self) -> str:
+        """The kind of the pools of this generation."""
         return "Provisioner" if self is Generation.V1ALPHA5 else "NodePool"
 
     @property
     def claim_kind(self) -> str:
+        """The kind of the claims that such pools make."""
         return "Machine" if self is Generation.V1ALPHA5 else "NodeClaim"
 
     @property
     def pool_label(self) -> str:
+        """The label by which nodes name such a pool."""
         return labels.PROVISIONER if self is Generation.V1ALPHA5 else labels.NODEPOOL
 
 

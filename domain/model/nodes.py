@@ -118,10 +118,12 @@ class NodeClaim:
 
     @property
     def registered(self) -> bool:
+        """True if the claim says that its node has joined the cluster."""
         return holds(self.conditions, REGISTERED)
 
     @property
     def initialized(self) -> bool:
+        """True if the claim says that its node was ready and complete once: it stays so."""
         return holds(self.conditions, INITIALIZED)
 
     def since(self, kind: str) -> datetime:
@@ -148,18 +150,22 @@ class NodeClaim:
 
     @property
     def instance_id(self) -> str:
+        """The id of the instance, such as "i-0abc"; "" before it is launched."""
         return self.provider_id.rpartition("/")[2]
 
     @property
     def instance_type(self) -> str:
+        """The type of the instance, such as "m5.large"; "" while no label tells it."""
         return self.labels.get(labels.INSTANCE_TYPE, "")
 
     @property
     def zone(self) -> str:
+        """The availability zone of the instance; "" while no label tells it."""
         return self.labels.get(labels.ZONE, "")
 
     @property
     def capacity_type(self) -> str:
+        """How it is paid for: "spot", "on-demand" or "reserved"; "" while no label tells it."""
         return self.labels.get(labels.CAPACITY_TYPE, "")
 
     @property
@@ -196,6 +202,7 @@ class Node:
 
     @property
     def ready(self) -> bool:
+        """True if its kubelet says that the node is ready."""
         return holds(self.conditions, READY)
 
     @property
@@ -240,6 +247,7 @@ class NodeView:
 
     @property
     def node_name(self) -> str:
+        """The name of the node; "" where there is a claim alone."""
         return self.node.name if self.node is not None else ""
 
     def updated(self, thing: object) -> NodeView:
@@ -254,6 +262,7 @@ class NodeView:
 
     @property
     def pool(self) -> str:
+        """The pool of the claim; "" where it has none, or there is a node alone."""
         return self.claim.pool if self.claim is not None else ""
 
     @property
@@ -270,10 +279,12 @@ class NodeView:
 
     @property
     def registered(self) -> bool:
+        """True if the node has joined the cluster; of a node without a claim always."""
         return self.claim is None or (self.claim.registered and self.node is not None)
 
     @property
     def initialized(self) -> bool:
+        """True if the node is there and was ready and complete once; without a claim always."""
         return self.claim is None or (self.claim.initialized and self.node is not None)
 
     @property

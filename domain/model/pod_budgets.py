@@ -85,6 +85,7 @@ class PodBudgets:
 
     @property
     def all(self) -> Mapping[str, PodDisruptionBudget]:
+        """The budgets by namespace/name."""
         return self._all
 
     def put(self, budget: PodDisruptionBudget) -> None:

@@ -79,6 +79,7 @@ class Facts:
 
     @property
     def node(self) -> Node | None:
+        """The node; None once it is gone, or before it joined."""
         return self.view.node
 
     @property

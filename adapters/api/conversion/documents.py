@@ -91,6 +91,7 @@ class Made:
 
     @property
     def name(self) -> str:
+        """The name of the object; "" where it has none."""
         return str((self.tree.get("metadata") or {}).get("name", ""))
 
     def then(self, moves: Moves) -> None:

@@ -99,10 +99,12 @@ class Definition:
 
     @property
     def name(self) -> str:
+        """The name of the definition, such as "nodepools.karpenter.sh"."""
         return f"{self.plural}.{self.group}"
 
     @property
     def file(self) -> str:
+        """The name of the file that it is written to."""
         return f"{self.group}_{self.plural}.yaml"
 
     def manifest(self) -> Tree:

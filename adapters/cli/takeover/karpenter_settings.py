@@ -54,6 +54,7 @@ class Deployed:
 
     @property
     def called(self) -> str:
+        """What messages call it."""
         return f"Deployment {self.namespace}/{self.name}"
 
     @property

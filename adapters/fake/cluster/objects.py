@@ -130,6 +130,7 @@ class Change:
 
     @property
     def kind(self) -> str:
+        """The kind of the object that was written."""
         return self.address[0]
 
 

@@ -340,14 +340,17 @@ class FakeEC2:
 
     @property
     def region(self) -> str:
+        """The name of the region, such as "us-east-1"."""
         return self._region.name
 
     @property
     def subnets(self) -> tuple[Subnet, ...]:
+        """All subnets, in the order they were added."""
         return self._region.vpc.subnets
 
     @property
     def security_groups(self) -> tuple[SecurityGroup, ...]:
+        """All security groups, in the order they were added."""
         return self._region.vpc.groups
 
     def free_addresses(self, subnet_id: str) -> int:

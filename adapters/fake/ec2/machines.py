@@ -76,11 +76,13 @@ class Machine:
 
     @property
     def pool(self) -> Pool:
+        """The capacity that it counts against."""
         instance = self.instance
         return Pool(instance.capacity_type, instance.instance_type, instance.zone)
 
     @property
     def cluster(self) -> str:
+        """The cluster that its tags name; "" of none."""
         return self.instance.tags.get(CLUSTER_TAG, "")
 
     def record(self) -> InstanceRecord:

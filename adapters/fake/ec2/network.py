@@ -90,10 +90,12 @@ class Vpc:
 
     @property
     def subnets(self) -> tuple[Subnet, ...]:
+        """The subnets, in the order they were added."""
         return tuple(self._subnets.values())
 
     @property
     def groups(self) -> tuple[SecurityGroup, ...]:
+        """The security groups, in the order they were added."""
         return tuple(self._groups)
 
     def subnets_of(self, node_class: NodeClass) -> tuple[Subnet, ...]:

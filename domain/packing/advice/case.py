@@ -21,10 +21,12 @@ class Case:
 
     @property
     def values(self) -> Values:
+        """What the sentence of the refusal names, by name."""
         return self.refusal.values
 
     @property
     def spec(self) -> PodSpec:
+        """What each of the pods asks for."""
         return self.problem.pods[0].spec
 
     @cached_property
@@ -36,6 +38,7 @@ class Case:
 
     @property
     def pool(self) -> NodePool | None:
+        """The pool that refuses; None where a node does."""
         return self.offer.pool if self.offer is not None else None
 
     @cached_property

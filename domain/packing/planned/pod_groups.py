@@ -24,10 +24,12 @@ class Placement:
 
     @property
     def one(self) -> PodClass:
+        """The class of pods."""
         return self.relaxed.one
 
     @property
     def constraints(self) -> TopologyConstraints:
+        """The topology constraints of the class at its relaxation level."""
         return self.relaxed.constraints
 
     @property

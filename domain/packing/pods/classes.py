@@ -49,6 +49,7 @@ class PodClass:
 
     @property
     def spec(self) -> PodSpec:
+        """What each pod of the class asks for, requests aside: see `requests`."""
         return self.kind.spec
 
 

@@ -34,10 +34,12 @@ class RelaxationLevel:
 
     @property
     def requirements(self) -> Requirements:
+        """What is left of what it requires and prefers of a node's labels."""
         return self.demand.requirements
 
     @property
     def tolerations(self) -> tuple[Toleration, ...]:
+        """The taints that it tolerates, at this level."""
         return self.demand.tolerations
 
     @property
