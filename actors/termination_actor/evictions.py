@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeAlias
 
 from cachetools import TTLCache
@@ -27,6 +28,10 @@ _ASKED_PER_SECOND: Final = 5.0
 _MOST: Final = 100_000
 # Pods are asked to leave together where the smallest is at least this share of the largest.
 _ALIKE: Final = 0.75
+# Where pods leave in turn, others wait so long for a larger one that does not go, for a budget or otherwise.
+# After that nobody waits for it again for a while, and the others leave in their order.
+_WAITED_SECONDS: Final = 60.0
+_GIVEN_UP_SECONDS: Final = 600.0
 # Within this time it is heard that a pod which was evicted is on its way out; until then it looks as before.
 _HEARD_SECONDS: Final = 5.0
 # What fails now and then is not worth a word.
@@ -41,27 +46,72 @@ class Evictions:
         self._monotonic = monotonic
         self._asked: dict[str, None] = {}
         self._leaving: TTLCache[str, None] = TTLCache(_MOST, _HEARD_SECONDS, timer=monotonic)
-        # Pods that the API server answered for, also with the news that they are gone.
-        self._answered: TTLCache[str, None] = TTLCache(_MOST, 2 * _LONGEST_SECONDS, timer=monotonic)
+        # By node, the pods that are to leave it now, with their sizes.
+        self._turns: dict[str, Mapping[str, float]] = {}
+        # The nodes with pods that wait for larger ones.
+        self._held: dict[str, None] = {}
+        # Since when others wait for the largest pods, by uid, or for nodes that have not begun, by name.
+        self._awaited: TTLCache[str, float] = TTLCache(_MOST, _GIVEN_UP_SECONDS, timer=monotonic)
         # Pods whose eviction was refused, by uid: the time of the last refusal, and the number of them.
         self._refused: TTLCache[str, tuple[float, int]] = TTLCache(
             _MOST, 2 * _LONGEST_SECONDS, timer=monotonic
         )
 
-    def begin(self, step: MoveOut) -> tuple[Move, ...]:
+    def begin(self, node: str, step: MoveOut, together: Iterable[str] = ()) -> tuple[Move, ...]:
         """Return the calls that a step takes, less those under way or made lately. Each must be ended.
 
-        Smaller pods wait until the API server has answered for larger ones, whatever it answered.
+        Smaller pods wait until the API server has answered for larger ones. Where pods leave in turn, they
+        wait until these are on their way, also those of the nodes that go `together` with this one.
         """
+        self._turns[node] = step.sizes
+        least = _ALIKE * self._largest(step, together)
         may = sorted(filter(self._may, step.evict), key=lambda pod: -step.sizes.get(pod.uid, 0.0))
-        unanswered = (step.sizes.get(pod.uid, 0.0) for pod in may if pod.uid not in self._answered)
-        least = _ALIKE * max(unanswered, default=0.0)
-        turn = (pod for pod in may if step.sizes.get(pod.uid, 0.0) >= least)
+        turn = [pod for pod in may if step.sizes.get(pod.uid, 0.0) >= least]
+        self._held.pop(node, None)
+        if step.in_turn and len(turn) < len(may):
+            self._held[node] = None
         moves: list[Move] = [(pod, None, self._calls.evict(pod)) for pod in turn]
         moves += [(pod, grace, self._calls.delete(pod, grace)) for pod, grace in step.delete]
         begun = tuple(move for move in moves if move[0].uid not in self._asked)
         self._asked |= dict.fromkeys(pod.uid for pod, _, _ in begun)
         return begun
+
+    def holds_back(self, node: str) -> bool:
+        """Return whether pods of a node wait for larger ones."""
+        return node in self._held
+
+    def rest(self, node: str) -> None:
+        """Take in that no pod is to leave a node now. Before it begins, other nodes wait for it."""
+        if node in self._turns:
+            self._turns[node] = {}
+        self._held.pop(node, None)
+
+    def forget(self, node: str) -> None:
+        """Forget a node that is gone, or stays."""
+        self._turns.pop(node, None)
+        self._held.pop(node, None)
+
+    def _largest(self, step: MoveOut, together: Iterable[str]) -> float:
+        """Return the size of the largest pod that smaller ones of a step wait for, 0 for none."""
+        if not step.in_turn:
+            return max((size for uid, size in step.sizes.items() if not self._answered(uid)), default=0.0)
+        sizes = dict(step.sizes)
+        for node in together:
+            sizes |= self._turns.get(node, {node: math.inf})
+        awaited = {key: size for key, size in sizes.items() if self._is_awaited(key)}
+        largest = max(awaited.values(), default=0.0)
+        for key, size in awaited.items():
+            if size >= _ALIKE * largest:
+                self._awaited.setdefault(key, self._monotonic())
+        return largest
+
+    def _answered(self, uid: str) -> bool:
+        return uid in self._leaving or uid in self._refused
+
+    def _is_awaited(self, key: str) -> bool:
+        since = self._awaited.get(key)
+        given_up = since is not None and self._monotonic() - since >= _WAITED_SECONDS
+        return key not in self._leaving and not given_up
 
     def _may(self, pod: Pod) -> bool:
         if pod.uid in self._leaving:
@@ -74,11 +124,9 @@ class Evictions:
     def end(self, uid: str, outcome: Outcome[None]) -> Exception | None:
         """Take in that a pod was asked, or could not be; return why not, where people should know."""
         self._asked.pop(uid, None)
-        self._answered[uid] = None
         before = self._refused.pop(uid, (0.0, 0))
-        if not isinstance(outcome, Failed):
-            self._leaving[uid] = None
         if not isinstance(outcome, Failed) or isinstance(outcome.error, NotFoundError | ConflictError):
+            self._leaving[uid] = None
             return None
         times = before[1] + 1
         self._refused[uid] = self._monotonic(), times

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 from typing import Final, TypeAlias, assert_never
@@ -68,6 +69,7 @@ from treenail.domain.termination.leaving import Leaving, why_it_stays
 _LOOK_SECONDS: Final = 5.0
 _HEAL_SECONDS: Final = 10.0
 _EVICT_AGAIN_SECONDS: Final = 2.0
+_TURN_AGAIN_SECONDS: Final = 0.5
 
 
 TerminationInbox: TypeAlias = (
@@ -249,6 +251,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
         if self._gathered.forget(name):
             self._work.end(name)
         self._work.forget(name)
+        self._evictions.forget(name)
         state = self._leaving.pop(name, None)
         if state is not None:
             if view is not None and view.claim is not None:
@@ -276,6 +279,8 @@ class TerminationActor(DomainActor[TerminationInbox]):
         self.within(state.trace)
         self._recorder.look(step, self._pods(name), state)
         self._teller.expiring(view, state, self._pods(name))
+        if not isinstance(step, MoveOut):
+            self._evictions.rest(name)
         match step:
             case datetime():
                 self._work.again(name, max(0.1, (step - now).total_seconds()))
@@ -379,6 +384,7 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 self.log("cordoned node", logger="controller.termination", node=node.name)
             case Abandon(why=why) if state.may_stay:  # else a reason came meanwhile that leaves no choice
                 del self._leaving[name]
+                self._evictions.forget(name)
                 self._teller.forget(name)
                 self._arbiter.tell(DisruptionEnded(name=name))
                 if view.claim is not None:
@@ -416,12 +422,21 @@ class TerminationActor(DomainActor[TerminationInbox]):
         for pod, seconds in step.delete:
             if state.hurry(pod.uid):
                 self.log("deleting pod as time is up", pod=pod.key, grace=seconds, cause=state.cause.value)
-        for pod, grace, call in self._evictions.begin(step):
+        for pod, grace, call in self._evictions.begin(name, step, self._going_together(name)):
             key = ("kubernetes", "pod", pod.uid)
             told = partial(MovedOut, name, pod, grace)
             self._tasks.run(key, call, self.carrying(), told, purpose=Purpose.INTERRUPTION)
         self._teller.draining(view, state, step, self._pods(name))
-        self._work.again(name, _EVICT_AGAIN_SECONDS)
+        # Nobody tells of pods that left another node.
+        soon = self._evictions.holds_back(name)
+        self._work.again(name, _TURN_AGAIN_SECONDS if soon else _EVICT_AGAIN_SECONDS)
+
+    def _going_together(self, name: str) -> Iterator[str]:
+        """Yield the other nodes of the same move, as long as they go at will and are not drained."""
+        for other in self._leaving[name].together:
+            state = self._leaving.get(other)
+            if other != name and state is not None and state.at_will and state.drained_at is None:
+                yield other
 
     def _moved_out(self, moved: MovedOut) -> None:
         self._recorder.moved(moved, self._leaving.get(moved.name))

@@ -101,8 +101,8 @@ class Facts:
 
     @property
     def room(self) -> Resources:
-        """The amounts that its node has for pods; nothing where that is not known."""
-        return self.node.allocatable if self.node is not None else NOTHING
+        """The amounts that all nodes which go with it have for pods; nothing where that is not known."""
+        return self.leaving.room or (self.node.allocatable if self.node is not None else NOTHING)
 
     @property
     def may_reopen(self) -> bool:

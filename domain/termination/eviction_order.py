@@ -41,12 +41,14 @@ _PLACED_ANEW_WITHIN: Final = timedelta(hours=1)
 class MoveOut:
     """Evict these pods, and delete those whose time is up (with their seconds of grace).
 
-    Pods that have `sizes` (by uid, the larger the more) are evicted largest first.
+    Pods that have `sizes` (by uid, the larger the more) are evicted largest first. `in_turn` they wait for
+    larger ones until these go, also for those of other nodes of the same move.
     """
 
     evict: tuple[Pod, ...]
     delete: tuple[tuple[Pod, int], ...]
     sizes: Mapping[str, float] = field(default_factory=dict)
+    in_turn: bool = False
 
 
 def places_awaited(pods: Sequence[Pod], state: Leaving, now: datetime) -> datetime | None:
@@ -68,8 +70,8 @@ def move_out(
 
     Plain pods leave first, then daemons, critical pods and critical daemons. Until their time is up,
     budgets and annotations protect them. Where nothing hurries, pods leave largest first, by their share of
-    the `room` of the node: the scheduler prefers empty nodes, and small pods that come first take up all
-    places where a large one fits.
+    the `room` of the nodes that go together: the scheduler prefers empty nodes, and small pods that come
+    first take up all places where a large one fits.
     """
     if state.cause in _GOING and now < state.told_at + _DECIDED_AT_ONCE and _undecided(waiting, state):
         return state.told_at + _DECIDED_AT_ONCE
@@ -88,7 +90,9 @@ def move_out(
         return _look_at(stay, state, now, call)
     leave = tuple(p for p in turn if p not in stay)
     sizes = {p.uid: _share(p, room) for p in leave} if state.at_will and room else {}
-    return MoveOut(evict=leave, delete=overdue, sizes=sizes)
+    # Whose end is near does not wait for others.
+    in_turn = bool(sizes and state.together) and state.end is None
+    return MoveOut(evict=leave, delete=overdue, sizes=sizes, in_turn=in_turn)
 
 
 def _undecided(waiting: Sequence[Pod], state: Leaving) -> bool:

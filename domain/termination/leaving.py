@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import reduce
 
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import DisruptNodes, NodeInterrupted
 from treenail.domain.model.causes import REPLACED, STOPPING, TAKEN, Cause
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.purposes import Purpose
+from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.telemetry.ending_roots import interruption_context
 from treenail.domain.telemetry.tracing import SpanContext
 from treenail.domain.termination.end_records import actor_of, cause_said, reason_of
@@ -25,7 +27,8 @@ class Leaving:
     By `deadline` it is to be gone as its claim says; at `ends_at` EC2 takes the machine. With `forced`,
     pods that would be lost with it are deleted in time. With `replaced_first`, it stays where its pods get
     no other places. With `emptied_first` too, they are evicted before its claim is deleted: until the last of
-    them stops, it can still stay.
+    them stops, it can still stay. The nodes that one move gives up go `together`, by name, and `room` is what
+    all of them have for pods.
     """
 
     cause: Cause
@@ -37,6 +40,8 @@ class Leaving:
     forced: bool = True
     replaced_first: bool = False
     emptied_first: bool = False
+    together: tuple[str, ...] = ()
+    room: Resources = NOTHING
     # Why the node stays after all, if it does; for a consolidation, the policy of its pool.
     withdrawn: str = ""
     policy: str = ""
@@ -85,6 +90,10 @@ class Leaving:
         """Take in how a node of this pool is to be given up."""
         self.replaced_first, self.emptied_first = order.replaced_first, order.emptied_first
         self.policy = order.policies.get(pool, "")
+        if order.replaced_first and order.cause is Cause.UNDERUTILIZED:
+            self.together = tuple(view.name for view in order.nodes)
+            rooms = (view.node.allocatable for view in order.nodes if view.node is not None)
+            self.room = reduce(Resources.plus, rooms, NOTHING)
 
     def heed(self, notice: NodeInterrupted) -> bool:
         """Take in by when the node must be gone; what was said earlier holds where it is sooner.
@@ -111,7 +120,7 @@ class Leaving:
     @property
     def at_will(self) -> bool:
         """True if nothing but our own wish makes the node go, so that its pods can wait for other places."""
-        if any(cause not in REPLACED for cause in self.warned):
+        if self.ends_at is not None or any(cause not in REPLACED for cause in self.warned):
             return False
         return self.replaced_first or (self.cause in REPLACED and self.cause is not Cause.EXPIRED)
 

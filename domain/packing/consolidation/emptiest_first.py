@@ -32,7 +32,7 @@ class PodsToPlace:
 
     `planned` is how many are planned to go to each node, by row. `may_go` (M) are the rows that the scheduler
     may choose from, each once; None where rules bind the pods to others, and they count where they are
-    planned. Those with the largest `size`, a share of their node, are evicted first.
+    planned. Those with the largest `size`, a share of the nodes that go, are evicted first.
     """
 
     requests: Floats
@@ -97,7 +97,7 @@ class EmptiestFirst:
         cheapest type.
         """
         free = free.copy()
-        sizes = self._sizes(trial, free)
+        sizes = self._sizes(trial)
         free[[self._rows[name] for name in trial.removed]] = -1.0
         bought = [self._room(claim.pool, claim.instance_types[0]) for claim in trial.claims]
         new = [room - self._daemons(claim) for room, claim in zip(bought, trial.claims, strict=True)]
@@ -126,16 +126,11 @@ class EmptiestFirst:
             bound = bool(one.counted) or any(level.terms for level in levels)
             yield PodsToPlace(one.requests, rows, None if bound else may_go, sizes[index])
 
-    def _sizes(self, trial: Trial, free: Floats) -> dict[int, float]:
-        """Return the largest share that a pod of each class asks for of what its node has."""
-        sizes: dict[int, float] = {}
-        for name in trial.removed:
-            there = {self._classes[index]: len(uids) for index, uids in self._pods.on(name).items()}
-            room = free[self._rows[name]] + sum(one.requests * count for one, count in there.items())
-            for one in there:
-                share = float((one.requests / np.maximum(room, 1.0)).max())
-                sizes[one.index] = max(share, sizes.get(one.index, 0.0))
-        return sizes
+    def _sizes(self, trial: Trial) -> dict[int, float]:
+        """Return the largest share that a pod of each class asks for of what the removed nodes have."""
+        room = np.maximum(self._whole[[self._rows[name] for name in trial.removed]].sum(axis=0), 1.0)
+        moved = (self._classes[index] for index in self._pods.on_all(trial.removed))
+        return {one.index: float((one.requests / room).max()) for one in moved}
 
     def _cheapest(self, claims: Sequence[PlannedClaim], load: Floats) -> float:
         """Return what the cheapest node like one of `claims` costs that holds `load`; infinite for none.

@@ -42,7 +42,8 @@ def stopping(pod: Pod) -> Pod:
 def test_pods_are_evicted_while_the_claim_is_there_and_daemons_after_it_is_deleted() -> None:
     state = consolidated()
 
-    assert step(state, P1, P2, DAEMON) == MoveOut(evict=(P1, P2), delete=(), sizes={"p1": 0.25, "p2": 0.25})
+    sizes = {"p1": 0.25, "p2": 0.25}
+    assert step(state, P1, P2, DAEMON) == MoveOut(evict=(P1, P2), delete=(), sizes=sizes, in_turn=True)
     assert isinstance(step(state, stopping(P1), DAEMON), DeleteClaim)
 
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.builders import START, at, bound_pod, resources
+from tests.builders import START, at, bound_pod, resources, view
 from tests.domain.drains import leaving
+from treenail.domain.disruption.disruption import DisruptNodes
 from treenail.domain.model.causes import Cause
+from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.pods import Owner, Pod
 from treenail.domain.termination.eviction_order import MoveOut, move_out
 
@@ -20,12 +22,17 @@ GOING = (
     Cause.SYSTEM_STATUS,
     Cause.UNHEALTHY,
 )
+SIZES = (("c1", 2), ("c2", 6))
 WEB, API = (bound_pod(uid, "node-c1") for uid in ("web", "api"))
 
 
 def decided(*pods: Pod) -> dict[str, Any]:
     """The pods have places elsewhere, none of which is ready."""
     return {"places": {pod.uid: False for pod in pods}}
+
+
+def move_of(*views: NodeView) -> DisruptNodes:
+    return DisruptNodes(nodes=views, cause=Cause.UNDERUTILIZED, replaced_first=True, decided_at=START)
 
 
 def ended(cause: Cause) -> dict[str, Any]:
@@ -123,3 +130,51 @@ def test_pods_that_nothing_hurries_leave_by_their_share_of_what_the_node_has() -
 
     assert at_will == MoveOut(evict=(wide, deep), delete=(), sizes={"web": 0.75, "api": 0.5})
     assert expired == MoveOut(evict=(wide, deep), delete=())
+
+
+def test_pods_of_nodes_that_go_together_leave_by_their_share_of_what_all_of_them_have() -> None:
+    views = tuple(view(name, of_node={"allocatable": resources(cpu=cpu, memory=16)}) for name, cpu in SIZES)
+    state = leaving(Cause.UNDERUTILIZED)
+
+    state.heed_order(move_of(*views), "default")
+
+    assert state.together == ("c1", "c2")
+    assert state.room == resources(cpu=8, memory=32)
+
+
+@pytest.mark.parametrize("changes", [{"cause": Cause.DRIFTED}, {"replaced_first": False}])
+def test_nodes_that_are_given_up_for_another_reason_go_each_by_itself(changes: dict[str, Any]) -> None:
+    state = leaving(Cause.DRIFTED)
+
+    state.heed_order(replace(move_of(view("c1"), view("c2")), **changes), "default")
+
+    assert state.together == ()
+    assert not state.room
+
+
+@pytest.mark.parametrize(
+    ("changes", "in_turn"),
+    [
+        ({}, True),
+        ({"together": ()}, False),
+        ({"deadline": at(120)}, False),
+        ({"ends_at": at(120)}, False),
+        ({"warned": {Cause.SPOT_INTERRUPTED: None}}, False),
+    ],
+)
+def test_pods_wait_for_their_turn_only_in_a_move_whose_end_nothing_hurries(
+    changes: dict[str, Any], *, in_turn: bool
+) -> None:
+    fields = {"replaced_first": True, "together": ("c1", "c2"), "places": {"web": True}, **changes}
+
+    step = move_out((WEB,), leaving(Cause.UNDERUTILIZED, **fields), at(6), resources(cpu=8, pods=10))
+
+    assert isinstance(step, MoveOut)
+    assert step.evict == (WEB,)
+    assert step.in_turn is in_turn
+
+
+def test_a_machine_that_is_taken_goes_at_nobody_s_will_whatever_was_the_first_cause() -> None:
+    state = leaving(Cause.UNDERUTILIZED, ends_at=at(120), warned={Cause.UNDERUTILIZED: None})
+
+    assert not state.at_will
