@@ -168,9 +168,7 @@ class Disruptor(DomainActor[DisruptorInbox]):
         self._replace()
 
     def _note(self, emptied: NodeEmptied) -> None:
-        self._empty.note(emptied.name, emptied.since, at_latest=emptied.at_latest)
-        if emptied.not_before is not None:
-            self._empty.postpone((emptied.name,), emptied.not_before)
+        self._empty.note(emptied)
         if emptied.duplicate:
             self._telemetry.count(metrics.NODES_BOUGHT_TWICE.name, nodepool=self._name)
             self.log("node was bought twice", level="warning", nodeclaim=emptied.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
@@ -23,15 +23,31 @@ from treenail.domain.model.runtime import Ref
 
 # After a start, pods that wait are first given places on nodes that may have been empty for long enough.
 _PODS_FIRST: Final = timedelta(seconds=15)
+# A node waits so long for pods of the move that it was bought for: a budget may hold the last for days.
+_MOVES_FIRST: Final = timedelta(minutes=10)
 
 DisruptorHears: TypeAlias = NodeEmptied | CandidateChanged | PoolChanged | DisruptionRefused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Empty:
+    """A node as it was `found` empty, and as the disruptor of its pool was `told`.
+
+    `pods` are those to be evicted, by uid: its time restarts where others are there.
+    """
+
+    pool: str
+    pods: tuple[str, ...]
+    found: NodeEmptied
+    told: NodeEmptied
 
 
 class CandidatePublisher:
     """Publisher of node changes to the disruptor of each node's pool; `disruptor` finds or makes it.
 
     A node that was already in use when first seen has been empty for as long as the API says. `left_over`
-    tells which nodes were bought for a withdrawn move, and needed by nothing since.
+    tells which nodes were bought for a withdrawn move, and needed by nothing since; `replacing` which were
+    bought for one that is under way: its pods may still come, wherever they were planned to go.
     """
 
     def __init__(
@@ -40,13 +56,14 @@ class CandidatePublisher:
         disruptor: Callable[[str], Ref[DisruptorHears]],
         *,
         left_over: Callable[[str], bool],
+        replacing: Callable[[str], bool],
     ) -> None:
         self._model = model
         self._disruptor = disruptor
         self._left_over = left_over
+        self._replacing = replacing
         self._in_use: dict[str, NodeClaim] = {}
-        # By name, its pool, whether it was bought twice or is left over, and the uids of pods to be evicted.
-        self._empty: dict[str, tuple[str, bool, bool, tuple[str, ...]]] = {}
+        self._empty: dict[str, _Empty] = {}
         # First-seen times of nodes whose state predates this process.
         self._found: dict[str, datetime] = {}
 
@@ -84,16 +101,21 @@ class CandidatePublisher:
         if view is None or not self._model.empty(name):
             if before is not None:
                 del self._empty[name]
-                self._disruptor(before[0]).tell(NodeEmptied(name=name, since=None))
+                self._disruptor(before.pool).tell(NodeEmptied(name=name, since=None))
             return
-        stands = view.pool, self._duplicate(view), self._left_over(name), self._to_evict(view)
-        if stands != before:
-            self._empty[name] = stands
-            emptied = self._emptied(name, view, now)
-            self._disruptor(view.pool).tell(replace(emptied, duplicate=stands[1], left_over=stands[2]))
+        duplicate, pods = self._duplicate(view), self._to_evict(view)
+        if before and (before.pool, before.pods, before.told.duplicate) != (view.pool, pods, duplicate):
+            before = None
+        found = self._emptied(name, view, now) if before is None else before.found
+        told = replace(found, duplicate=duplicate, left_over=self._left_over(name))
+        if self._replacing(name) and not duplicate and found.since is not None:
+            told = replace(told, not_before=found.since + _MOVES_FIRST)
+        if before is None or told != before.told:
+            self._empty[name] = _Empty(pool=view.pool, pods=pods, found=found, told=told)
+            self._disruptor(view.pool).tell(told)
 
     def _to_evict(self, view: NodeView) -> tuple[str, ...]:
-        """Return the pods that run on an empty node: its time restarts where others do."""
+        """Return the pods that run on an empty node, by uid."""
         return tuple(pod.uid for pod in self._model.objects.pods_of(view) if pod.reschedulable)
 
     def _duplicate(self, view: NodeView) -> bool:

@@ -30,6 +30,7 @@ class ChangePublisher:
         *,
         incomplete: Callable[[str], bool],
         left_over: Callable[[str], bool],
+        replacing: Callable[[str], bool],
     ) -> None:
         self._model = model
         self._subscribers = subscribers
@@ -43,6 +44,7 @@ class ChangePublisher:
             recorder=subscribers.recorder,
             incomplete=incomplete,
             left_over=left_over,
+            replacing=replacing,
         )
         self._waiting: dict[str, None] = {}
         # Pods that run, and have a place elsewhere for when their node goes.

@@ -192,6 +192,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             runtime.telemetry,
             incomplete=self._moves.incomplete,
             left_over=self._moves.left_over,
+            replacing=self._moves.replacing,
         )
         self._judge = ProposalJudge(
             model,

@@ -137,6 +137,10 @@ class ConsolidationMoves:
         """Return whether a node was bought for a move that was withdrawn, and nothing is to run there."""
         return self._moves.left_over(name)
 
+    def replacing(self, name: str) -> bool:
+        """Return whether a node was bought for a move that is under way."""
+        return self._moves.replacing(name)
+
     def begin(
         self, decided: PlanDecided, committed: PlanCommitted, orders: Iterable[DisruptNodes], now: datetime
     ) -> None:
@@ -169,9 +173,9 @@ class ConsolidationMoves:
     def follow(self, changed: Iterable[str], now: datetime) -> tuple[DisruptNodes, ...]:
         """Take back the moves that do not work out; return orders to give back what was bought for them.
 
-        What was bought is told of again, as nodes of it that are in use go as empty ones do: while nodes that
-        stay bear their taints still, their budgets may have no room for these. Nodes of moves whose
-        replacements are all in use are told of again: they may go now.
+        What was bought is told of again once a move ends, however it does: what is empty of it may go then.
+        While nodes that stay bear their taints still, their budgets may have no room for these. Nodes of
+        moves whose replacements are all in use are told of again: they may go now.
         """
         names = tuple(changed)
         for move, nodes, why in tuple(self._moves.withdrawn(names)):
@@ -179,8 +183,6 @@ class ConsolidationMoves:
             self.history.withdrawn(name for name, _ in move.claims)
             for name in nodes:
                 self._model.unmark(name)
-            for name in (name for name, _ in move.claims if self._model.objects.view(name) is not None):
-                self._model.note_view(name)
             views = (self._model.objects.view(name) for name in nodes)
             withdrawn = MoveWithdrawn(
                 names=nodes,
@@ -197,6 +199,9 @@ class ConsolidationMoves:
             for name in move.nodes:
                 self._model.note_view(name)
         self._tell_made(names, now)
+        for name in self._moves.freed():
+            if self._model.objects.view(name) is not None:
+                self._model.note_view(name)
         unneeded = self._moves.unneeded(names)
         for one in unneeded:
             self._model.mark_for_disruption(one.name)

@@ -34,12 +34,13 @@ class NodePublisher:
         recorder: Ref[PodsMoved],
         incomplete: Callable[[str], bool],
         left_over: Callable[[str], bool],
+        replacing: Callable[[str], bool],
     ) -> None:
         self._model = model
         self._incomplete = incomplete
         self._hearers = hearers
         self._early_binder = early_binder
-        self._candidates = CandidatePublisher(model, disruptor, left_over=left_over)
+        self._candidates = CandidatePublisher(model, disruptor, left_over=left_over, replacing=replacing)
         self._pod_events = PodEventPublisher(model, recorder)
         # By name, what was told last: to all, and to the early binder.
         self._told: dict[str, tuple[NodeChanged, NodeChanged]] = {}

@@ -234,40 +234,34 @@ class EmptyNodes:
     """The empty nodes of one pool, and when each has stood empty for long enough."""
 
     def __init__(self) -> None:
-        self._since: dict[str, datetime] = {}
-        self._not_before: dict[str, datetime] = {}
-        self._at_latest: dict[str, timedelta] = {}
+        self._known: dict[str, NodeEmptied] = {}
+        self._postponed: dict[str, datetime] = {}
 
-    def note(self, name: str, since: datetime | None, *, at_latest: timedelta | None = None) -> None:
-        """Take in that a node is empty since then, or no longer is; it goes `at_latest` after that."""
-        self._not_before.pop(name, None)
-        self._at_latest.pop(name, None)
-        if since is None:
-            self._since.pop(name, None)
-            return
-        self._since[name] = since
-        if at_latest is not None:
-            self._at_latest[name] = at_latest
+    def note(self, emptied: NodeEmptied) -> None:
+        """Take in since when a node is empty, or that it no longer is."""
+        self._known.pop(emptied.name, None)
+        self._postponed.pop(emptied.name, None)
+        if emptied.since is not None:
+            self._known[emptied.name] = emptied
 
     def postpone(self, names: Iterable[str], until: datetime) -> None:
         """Do not propose these again before `until`."""
-        for name in names:
-            if name in self._since:
-                self._not_before[name] = until
+        self._postponed |= {name: until for name in names if name in self._known}
 
     def due(self, after: timedelta | None, now: datetime) -> tuple[str, ...]:
         """Return the nodes that have stood empty for `after` (None is for ever), longest first."""
-        ready = [n for n in self._since if (at := self._due_at(n, after)) is not None and at <= now]
-        return tuple(sorted(ready, key=lambda n: (self._since[n], n)))
+        known = self._known.values()
+        ready = [(one.since, one.name) for one in known if (at := self._due_at(one, after)) and at <= now]
+        return tuple(name for _, name in sorted(ready))
 
     def next_due(self, after: timedelta | None) -> datetime | None:
         """Return when the next node will have stood empty for `after`, if any will."""
-        all_due = (self._due_at(n, after) for n in self._since)
+        all_due = (self._due_at(one, after) for one in self._known.values())
         return min((at for at in all_due if at is not None), default=None)
 
-    def _due_at(self, name: str, after: timedelta | None) -> datetime | None:
-        bounds = [bound for bound in (after, self._at_latest.get(name)) if bound is not None]
-        if not bounds:
+    def _due_at(self, one: NodeEmptied, after: timedelta | None) -> datetime | None:
+        bounds = [bound for bound in (after, one.at_latest) if bound is not None]
+        if one.since is None or not bounds:
             return None
-        due = self._since[name] + min(bounds)
-        return max(due, self._not_before.get(name, due))
+        due = one.since + min(bounds)
+        return max(due, one.not_before or due, self._postponed.get(one.name, due))

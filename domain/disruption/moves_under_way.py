@@ -83,6 +83,8 @@ class MovesUnderWay:
         self._incomplete: dict[str, None] = {}
         # Claims of withdrawn moves, which nothing may need any more: until they go, or get pods.
         self._left_over: dict[str, None] = {}
+        # Claims of moves that ended since that was last asked.
+        self._freed: dict[str, None] = {}
 
     def begin(
         self, decided: PlanDecided, committed: PlanCommitted, nodes: Iterable[NodeView], now: datetime
@@ -189,6 +191,16 @@ class MovesUnderWay:
         """Return whether a node was bought for a move that was withdrawn, and nothing needed it since."""
         return name in self._left_over
 
+    def replacing(self, name: str) -> bool:
+        """Return whether a node was bought for a move that is under way: its pods may still come."""
+        moves = (self._moves[key] for key in self._by_view.get(name, ()))
+        return any(name == claim for move in moves for claim, _ in move.claims)
+
+    def freed(self) -> tuple[str, ...]:
+        """Return the claims of moves that ended since this was last asked."""
+        names, self._freed = tuple(self._freed), {}
+        return names
+
     def _stays(self, name: str) -> bool:
         """Return whether a node that is to go could still stay."""
         view = self._model.objects.view(name)
@@ -216,6 +228,7 @@ class MovesUnderWay:
     def _forget(self, key: str) -> None:
         move = self._moves.pop(key)
         self._incomplete.pop(key, None)
+        self._freed |= dict.fromkeys(name for name, _ in move.claims)
         for name in (*move.nodes, *(name for name, _ in move.claims)):
             of_view = self._by_view[name]
             of_view.pop(key, None)

@@ -30,6 +30,7 @@ from treenail.domain.disruption.disruption import (
     DisruptionProposed,
     DisruptionRefused,
     DisruptNodes,
+    NodeEmptied,
 )
 from treenail.domain.launch.launching import ClaimFailed
 from treenail.domain.model import labels
@@ -419,3 +420,31 @@ def test_a_node_bought_for_a_pod_of_a_move_whose_place_is_taken_is_in_place_of_i
     (bought,) = stage.committed()[-1].claims
     origin = Origin(saving=0.0, at=stage.now(), replaced=(shape_of(claim_of(standing("c1"))),))
     assert read_origins(bought) == ((origin,) if moved else ())
+
+
+def emptied(stage: Consolidated, name: str) -> list[NodeEmptied]:
+    return [one for one in stage.disruptor.of(NodeEmptied) if one.name == name]
+
+
+def test_a_new_node_whose_pod_went_elsewhere_waits_for_other_pods_of_its_move() -> None:
+    stage = Consolidated()
+    new = stage.replace()
+    in_use = view(new.name)
+    stage.see(replace(claim_of(in_use), annotations=new.annotations, resource_version=9), node_of(in_use))
+
+    # p1 stops, and the pod made in its place was sent to c2.
+    stage.see(replace(bound_pod("p1", "node-c1"), deleting_since=stage.now(), resource_version=9))
+    stage.model.promises.end("p1")
+    stage.see(bound_pod("p9", f"node-{new.name}"))
+    stage.lose(Kind.POD, "p9")
+    since = stage.now()
+    (waits,) = [one for one in emptied(stage, new.name) if one.since is not None]
+    assert waits == NodeEmptied(name=new.name, since=since, not_before=since + timedelta(minutes=10))
+
+    stage.run(300)
+    stage.lose(Kind.POD, "p1")
+    stage.lose(Kind.NODE, "node-c1")
+    stage.lose(Kind.NODE_CLAIM, "c1")
+
+    # It has been empty since then all the same.
+    assert emptied(stage, new.name)[-1] == NodeEmptied(name=new.name, since=since)

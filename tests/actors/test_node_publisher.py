@@ -41,6 +41,7 @@ def test_a_node_that_comes_back_as_it_was_is_news() -> None:
         recorder=Probe(),
         incomplete=lambda _: False,
         left_over=lambda _: False,
+        replacing=lambda _: False,
     )
 
     for _ in range(2):
@@ -64,6 +65,7 @@ def test_who_binds_early_hears_of_pods_that_wait_for_a_machine_and_nobody_else_d
         recorder=Probe(),
         incomplete=lambda _: False,
         left_over=lambda _: False,
+        replacing=lambda _: False,
     )
     teller.tell("c1", START)
 

@@ -2,11 +2,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from tests.builders import START, at, claim, node_pool
-from treenail.domain.disruption.disruption import EmptyNodes, allowed_disruptions, disrupted_labels
+from treenail.domain.disruption.disruption import (
+    EmptyNodes,
+    NodeEmptied,
+    allowed_disruptions,
+    disrupted_labels,
+)
 from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.node_pools import Budget, Disruption
@@ -14,10 +20,14 @@ from treenail.domain.model.node_pools import Budget, Disruption
 TTL = timedelta(seconds=30)
 
 
+def emptied(name: str, seconds: float | None, **more: Any) -> NodeEmptied:
+    return NodeEmptied(name=name, since=None if seconds is None else at(seconds), **more)
+
+
 def empty(**since: float | None) -> EmptyNodes:
     made = EmptyNodes()
     for name, seconds in since.items():
-        made.note(name, None if seconds is None else at(seconds))
+        made.note(emptied(name, seconds))
     return made
 
 
@@ -38,7 +48,7 @@ def test_those_empty_for_longest_go_first() -> None:
 def test_a_node_in_use_again_is_not_due() -> None:
     known = empty(c1=10)
 
-    known.note("c1", None)
+    known.note(emptied("c1", None))
 
     assert known.due(TTL, at(60)) == ()
     assert known.next_due(TTL) is None
@@ -46,9 +56,9 @@ def test_a_node_in_use_again_is_not_due() -> None:
 
 def test_a_node_that_empties_again_starts_anew() -> None:
     known = empty(c1=10)
-    known.note("c1", None)
+    known.note(emptied("c1", None))
 
-    known.note("c1", at(20))
+    known.note(emptied("c1", 20))
 
     assert known.next_due(TTL) == at(50)
 
@@ -71,12 +81,23 @@ def test_postponing_does_not_make_a_node_due_earlier() -> None:
     assert known.next_due(TTL) == at(40)
 
 
+def test_a_node_that_is_to_wait_waits_whoever_postpones_it_for_less() -> None:
+    known = EmptyNodes()
+    known.note(emptied("c1", 10, not_before=at(600)))
+
+    known.postpone(("c1",), at(50))
+
+    assert known.next_due(TTL) == at(600)
+    known.note(emptied("c1", 10))
+    assert known.next_due(TTL) == at(40)
+
+
 def test_a_node_that_emptied_anew_is_not_postponed_any_more() -> None:
     known = empty(c1=10)
     known.postpone(("c1",), at(1000))
 
-    known.note("c1", None)
-    known.note("c1", at(50))
+    known.note(emptied("c1", None))
+    known.note(emptied("c1", 50))
 
     assert known.next_due(TTL) == at(80)
 

@@ -389,3 +389,27 @@ def test_a_withdrawn_move_is_not_made_when_its_nodes_go_later() -> None:
     moving.end("c1", "c2")
 
     assert moving.made() == []
+
+
+def test_what_a_move_bought_is_for_its_pods_until_all_of_its_nodes_are_gone() -> None:
+    moving = Moving()
+    moving.see(*in_use("new"))
+    assert moving.moves.replacing("new")
+    assert not any(map(moving.moves.replacing, ("c1", "c9")))
+    assert moving.moves.freed() == ()
+
+    moving.end("c1", "c2")
+    moving.made()
+
+    assert not moving.moves.replacing("new")
+    assert moving.moves.freed() == ("new",)
+    assert moving.moves.freed() == ()
+
+
+def test_what_a_withdrawn_move_bought_is_for_its_pods_no_more() -> None:
+    moving = Moving()
+
+    moving.withdraw()
+
+    assert not moving.moves.replacing("new")
+    assert moving.moves.freed() == ("new",)
