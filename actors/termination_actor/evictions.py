@@ -64,6 +64,7 @@ class Evictions:
         wait until these are on their way, also those of the nodes that go `together` with this one.
         """
         self._turns[node] = step.sizes
+        self._awaited.pop(node, None)
         least = _ALIKE * self._largest(step, together)
         may = sorted(filter(self._may, step.evict), key=lambda pod: -step.sizes.get(pod.uid, 0.0))
         turn = [pod for pod in may if step.sizes.get(pod.uid, 0.0) >= least]

@@ -156,6 +156,17 @@ def test_pods_wait_a_minute_for_a_node_of_their_move_that_has_not_begun() -> Non
     assert asking.asked("c2") == ["largest", "large"]
 
 
+def test_a_node_that_has_begun_once_is_waited_for_again_in_the_next_move() -> None:
+    asking = Asking()
+    assert asking.asked("c2") == []
+    asking.evictions.begin("c2", replace(asking.step, evict=(), sizes={}))
+    for node in ("c1", "c2"):
+        asking.evictions.forget(node)
+
+    asking.now = 120
+    assert asking.asked("c2") == []
+
+
 def test_pods_that_need_not_leave_in_order_wait_for_nobody() -> None:
     asking = Asking()
     asking.step = replace(asking.step, sizes={}, in_turn=False)
