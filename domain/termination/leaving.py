@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import reduce
 
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.disruption.disruption import DisruptNodes, NodeInterrupted
 from treenail.domain.model.causes import REPLACED, STOPPING, TAKEN, Cause
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.purposes import Purpose
-from treenail.domain.model.resources import NOTHING, Resources
+from treenail.domain.model.resources import NOTHING, Resources, total
 from treenail.domain.telemetry.ending_roots import interruption_context
 from treenail.domain.telemetry.tracing import SpanContext
 from treenail.domain.termination.end_records import actor_of, cause_said, reason_of
@@ -92,8 +91,7 @@ class Leaving:
         self.policy = order.policies.get(pool, "")
         if order.replaced_first and order.cause is Cause.UNDERUTILIZED:
             self.together = tuple(view.name for view in order.nodes)
-            rooms = (view.node.allocatable for view in order.nodes if view.node is not None)
-            self.room = reduce(Resources.plus, rooms, NOTHING)
+            self.room = total(view.node.allocatable for view in order.nodes if view.node is not None)
 
     def heed(self, notice: NodeInterrupted) -> bool:
         """Take in by when the node must be gone; what was said earlier holds where it is sooner.

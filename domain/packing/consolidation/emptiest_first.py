@@ -97,15 +97,14 @@ class EmptiestFirst:
         cheapest type.
         """
         free = free.copy()
-        sizes = self._sizes(trial)
         free[[self._rows[name] for name in trial.removed]] = -1.0
         bought = [self._room(claim.pool, claim.instance_types[0]) for claim in trial.claims]
         new = [room - self._daemons(claim) for room, claim in zip(bought, trial.claims, strict=True)]
-        pods = tuple(self._to_place(trial, sizes))
+        pods = tuple(self._to_place(trial))
         left = crowded_out(np.vstack([free, *new]), np.vstack([self._whole, *bought]), pods)
         return self._cheapest(trial.claims, left) if left.any() else 0.0
 
-    def _to_place(self, trial: Trial, sizes: Mapping[int, float]) -> Iterator[PodsToPlace]:
+    def _to_place(self, trial: Trial) -> Iterator[PodsToPlace]:
         places = {uid: self._rows[name] for uid, name in trial.nominations.items()}
         places |= {uid: at for at, claim in enumerate(trial.claims, len(self._rows)) for uid in claim.pods}
         on_all = self._pods.on_all(trial.removed).items()
@@ -116,6 +115,7 @@ class EmptiestFirst:
             new.setdefault(self._classes[index].relaxation, set()).update(
                 row for row in rows if row >= len(self._rows)
             )
+        removed = np.maximum(self._whole[[self._rows[name] for name in trial.removed]].sum(axis=0), 1.0)
         for index, rows in planned.items():
             one = self._classes[index]
             levels = one.relaxation.levels
@@ -124,13 +124,8 @@ class EmptiestFirst:
                 np.concatenate([*open_to, np.array(sorted(new[one.relaxation]), dtype=np.intp)])
             )
             bound = bool(one.counted) or any(level.terms for level in levels)
-            yield PodsToPlace(one.requests, rows, None if bound else may_go, sizes[index])
-
-    def _sizes(self, trial: Trial) -> dict[int, float]:
-        """Return the largest share that a pod of each class asks for of what the removed nodes have."""
-        room = np.maximum(self._whole[[self._rows[name] for name in trial.removed]].sum(axis=0), 1.0)
-        moved = (self._classes[index] for index in self._pods.on_all(trial.removed))
-        return {one.index: float((one.requests / room).max()) for one in moved}
+            size = float((one.requests / removed).max())
+            yield PodsToPlace(one.requests, rows, None if bound else may_go, size)
 
     def _cheapest(self, claims: Sequence[PlannedClaim], load: Floats) -> float:
         """Return what the cheapest node like one of `claims` costs that holds `load`; infinite for none.
