@@ -46,7 +46,7 @@ class Promise:
 
     @property
     def spec(self) -> PodSpec:
-        """What the pod asks of a node."""
+        """The spec of the pod: all it asks of a node."""
         return self.like.spec
 
     @property

@@ -189,7 +189,7 @@ class Instance:
 
     @property
     def provider_id(self) -> str:
-        """How its node names it, such as "aws:///us-east-1a/i-0abc"."""
+        """The instance as its node names it, such as "aws:///us-east-1a/i-0abc"."""
         return f"{self.provider}:///{self.zone}/{self.id}"
 
     @property

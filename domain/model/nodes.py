@@ -165,7 +165,7 @@ class NodeClaim:
 
     @property
     def capacity_type(self) -> str:
-        """How it is paid for: "spot", "on-demand" or "reserved"; "" while no label tells it."""
+        """The capacity type: "spot", "on-demand" or "reserved"; "" while no label tells it."""
         return self.labels.get(labels.CAPACITY_TYPE, "")
 
     @property

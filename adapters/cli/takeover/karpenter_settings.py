@@ -54,7 +54,7 @@ class Deployed:
 
     @property
     def called(self) -> str:
-        """What messages call it."""
+        """The Deployment as messages name it."""
         return f"Deployment {self.namespace}/{self.name}"
 
     @property

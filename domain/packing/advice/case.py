@@ -21,12 +21,12 @@ class Case:
 
     @property
     def values(self) -> Values:
-        """What the sentence of the refusal names, by name."""
+        """The values that the sentence of the refusal names, by name."""
         return self.refusal.values
 
     @property
     def spec(self) -> PodSpec:
-        """What each of the pods asks for."""
+        """The spec of each of the pods."""
         return self.problem.pods[0].spec
 
     @cached_property

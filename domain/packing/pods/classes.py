@@ -49,7 +49,7 @@ class PodClass:
 
     @property
     def spec(self) -> PodSpec:
-        """What each pod of the class asks for, requests aside: see `requests`."""
+        """The spec of each pod of the class, its requests aside: see `requests`."""
         return self.kind.spec
 
 

@@ -34,7 +34,7 @@ class RelaxationLevel:
 
     @property
     def requirements(self) -> Requirements:
-        """What is left of what it requires and prefers of a node's labels."""
+        """The requirements of a node's labels, and those preferences that are left, at this level."""
         return self.demand.requirements
 
     @property
