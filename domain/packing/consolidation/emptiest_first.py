@@ -12,10 +12,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
 from treenail.domain.model import labels
+from treenail.domain.model.node_pools import NodePool
+from treenail.domain.model.requirements import Operator, Requirement, Requirements
 from treenail.domain.model.resources import NOTHING, Resources
 from treenail.domain.packing.arrays.arrays import Floats, Indices, holds
 from treenail.domain.packing.consolidation.candidate_pods import CandidatePods
@@ -24,6 +27,14 @@ from treenail.domain.packing.context import PackingContext
 from treenail.domain.packing.plan import PlannedClaim
 from treenail.domain.packing.pods.relaxation import Relaxation
 from treenail.domain.packing.problem import Problem
+
+_OF_WAYS: Final = (labels.CAPACITY_TYPE, *labels.OF_RESERVATIONS)
+_UNRESERVED: Final = Requirements(
+    (
+        Requirement.of(labels.CAPACITY_TYPE, Operator.NOT_IN, (labels.RESERVED,)),
+        *(Requirement.of(key, Operator.DOES_NOT_EXIST, ()) for key in labels.OF_RESERVATIONS),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +142,7 @@ class EmptiestFirst:
         """Return what the cheapest node like one of `claims` costs that holds `load`; infinite for none.
 
         It is bought beside them: within the limits of its pool, and in no reservation, which may be used up.
+        Where a claim is in one, what its pool and its pods allow beside reservations counts.
         """
         settings = self._problem.settings
         bought: dict[str, Resources] = {}
@@ -143,14 +155,32 @@ class EmptiestFirst:
                 for daemons in (self._daemons(claim),)
                 for offer in self._problem.offers
                 if offer.pool.name == claim.pool and not offer.reservation
+                if (asked := self._unreserved(claim, offer.pool)) is not None
                 for one in offer.instance_types
                 if _within(offer.limits_left, bought[claim.pool].plus(one.capacity))
                 if holds(self._room(claim.pool, one.name) - daemons, load)
-                if claim.requirements.intersects(one.requirements)
-                if (sold := one.cheapest(claim.requirements)) is not None
+                if asked.intersects(one.requirements)
+                if (sold := one.cheapest(asked)) is not None
             ),
             default=math.inf,
         )
+
+    def _unreserved(self, claim: PlannedClaim, pool: NodePool) -> Requirements | None:
+        """Return the requirements of a node of `pool` like `claim`, but in no reservation.
+
+        None where the pool, or a pod of the claim, asks for reserved capacity.
+        """
+        if labels.RESERVATION_ID not in claim.requirements:
+            return claim.requirements
+        asked = claim.requirements.without(_OF_WAYS).with_(_UNRESERVED)
+        classes = (self._classes[index] for index in self._pods.by_class(claim.pods))
+        alternatives = [[level.requirements for level in one.relaxation.required] for one in classes]
+        for ways in ([pool.requirements], *alternatives):
+            fitting = next((way for way in ways if way.intersects(asked)), None)
+            if fitting is None:
+                return None
+            asked = asked.with_(own for own in fitting.on(_OF_WAYS) if own is not None)
+        return asked
 
     def _daemons(self, claim: PlannedClaim) -> Floats:
         """Return what daemons request on a node to be bought (R)."""
