@@ -17,6 +17,7 @@ from treenail.domain.disruption.disruption import (
     NodeEmptied,
     PoolChanged,
 )
+from treenail.domain.disruption.moves_under_way import MovesUnderWay
 from treenail.domain.model.cordons import marked
 from treenail.domain.model.nodes import NodeClaim, NodeView
 from treenail.domain.model.runtime import Ref
@@ -45,23 +46,20 @@ class _Empty:
 class CandidatePublisher:
     """Publisher of node changes to the disruptor of each node's pool; `disruptor` finds or makes it.
 
-    A node that was already in use when first seen has been empty for as long as the API says. `left_over`
-    tells which nodes were bought for a withdrawn move, and needed by nothing since; `replacing` which were
-    bought for one that is under way: its pods may still come, wherever they were planned to go.
+    A node that was already in use when first seen has been empty for as long as the API says. One that was
+    bought for one of the `moves` waits while the move is under way: its pods may still come, wherever they
+    were planned to go. It is left over where the move was withdrawn, and nothing needed it since.
     """
 
     def __init__(
         self,
         model: ClusterModel,
+        moves: MovesUnderWay,
         disruptor: Callable[[str], Ref[DisruptorHears]],
-        *,
-        left_over: Callable[[str], bool],
-        replacing: Callable[[str], bool],
     ) -> None:
         self._model = model
+        self._moves = moves
         self._disruptor = disruptor
-        self._left_over = left_over
-        self._replacing = replacing
         self._in_use: dict[str, NodeClaim] = {}
         self._empty: dict[str, _Empty] = {}
         # First-seen times of nodes whose state predates this process.
@@ -107,8 +105,8 @@ class CandidatePublisher:
         if before and (before.pool, before.pods, before.told.duplicate) != (view.pool, pods, duplicate):
             before = None
         found = self._emptied(name, view, now) if before is None else before.found
-        told = replace(found, duplicate=duplicate, left_over=self._left_over(name))
-        if self._replacing(name) and not duplicate and found.since is not None:
+        told = replace(found, duplicate=duplicate, left_over=self._moves.left_over(name))
+        if self._moves.replacing(name) and not duplicate and found.since is not None:
             told = replace(told, not_before=found.since + _MOVES_FIRST)
         if before is None or told != before.told:
             self._empty[name] = _Empty(pool=view.pool, pods=pods, found=found, told=told)

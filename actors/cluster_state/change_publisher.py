@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 
 from treenail.actors.cluster_state.node_publisher import NodePublisher
@@ -12,6 +11,7 @@ from treenail.domain.cluster.changes import Changes, PodChanged
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.cluster_facts import PoolsSeen
 from treenail.domain.disruption.disruption import PoolChanged
+from treenail.domain.disruption.moves_under_way import MovesUnderWay
 from treenail.domain.model.node_overlays import heaviest_overlays_first
 from treenail.domain.ports import Telemetry
 from treenail.domain.scheduling.launch_backoff import LaunchBackoff
@@ -24,13 +24,10 @@ class ChangePublisher:
     def __init__(
         self,
         model: ClusterModel,
+        moves: MovesUnderWay,
         subscribers: Subscribers,
         launch_backoff: LaunchBackoff,
         telemetry: Telemetry,
-        *,
-        incomplete: Callable[[str], bool],
-        left_over: Callable[[str], bool],
-        replacing: Callable[[str], bool],
     ) -> None:
         self._model = model
         self._subscribers = subscribers
@@ -38,13 +35,11 @@ class ChangePublisher:
         self._telemetry = telemetry
         self._nodes = NodePublisher(
             model,
+            moves,
             subscribers.of_nodes,
             early_binder=subscribers.early_binder,
             disruptor=subscribers.disruptor,
             recorder=subscribers.recorder,
-            incomplete=incomplete,
-            left_over=left_over,
-            replacing=replacing,
         )
         self._waiting: dict[str, None] = {}
         # Pods that run, and have a place elsewhere for when their node goes.

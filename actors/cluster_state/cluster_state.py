@@ -51,6 +51,7 @@ from treenail.domain.disruption.disruption import (
     DisruptNodes,
     NodeInterrupted,
 )
+from treenail.domain.disruption.moves_under_way import MovesUnderWay
 from treenail.domain.disruption.pool_sizes import NodeFailed, SizeWanted, zone_of
 from treenail.domain.disruption.resumed_moves import resume_moves
 from treenail.domain.launch.launching import ClaimFailed
@@ -166,9 +167,11 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             reporter=subscribers.buffer_reporter,
         )
         self._buffers_change = False
+        moves = MovesUnderWay(model)
         self._moves = ConsolidationMoves(
             runtime,
             model,
+            moves,
             self._retries,
             consolidation or ConsolidationRules(),
             selector=subscribers.selector,
@@ -185,15 +188,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
         self._recorder = DecisionRecorder(runtime.telemetry)
         self._state_recorder = StateRecorder(model, runtime.telemetry)
         self._expected_recorder = ExpectedRecorder(model, runtime.telemetry)
-        self._publisher = ChangePublisher(
-            model,
-            subscribers,
-            self._launch_backoff,
-            runtime.telemetry,
-            incomplete=self._moves.incomplete,
-            left_over=self._moves.left_over,
-            replacing=self._moves.replacing,
-        )
+        self._publisher = ChangePublisher(model, moves, subscribers, self._launch_backoff, runtime.telemetry)
         self._judge = ProposalJudge(
             model,
             arbiter=subscribers.arbiter,

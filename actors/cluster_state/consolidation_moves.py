@@ -31,14 +31,15 @@ from treenail.domain.termination.end_records import cause_said
 class ConsolidationMoves:
     """Consolidation within ClusterState: snapshots for the Consolidator, and the moves it proposed.
 
-    Owns the moves under way. Sends the `selector` snapshots for a pass, the `consolidator` the reason where
-    there is none, and both it and the `termination` the nodes of moves that are withdrawn.
+    Looks after the `moves` under way. Sends the `selector` snapshots for a pass, the `consolidator` the
+    reason where there is none, and both it and the `termination` the nodes of moves that are withdrawn.
     """
 
     def __init__(
         self,
         runtime: Runtime,
         model: ClusterModel,
+        moves: MovesUnderWay,
         retries: RefusedPodRetries,
         rules: ConsolidationRules,
         *,
@@ -53,7 +54,7 @@ class ConsolidationMoves:
         self._selector = selector
         self._consolidator = consolidator
         self._termination = termination
-        self._moves = MovesUnderWay(model)
+        self._moves = moves
         # The moves of the present pass that are made, by decision.
         self._made: dict[str, None] = {}
         self.history = MoveHistory()
@@ -128,18 +129,6 @@ class ConsolidationMoves:
             return self.history.origins(left, 0.0, now) if left else ()
 
         return bought_for
-
-    def incomplete(self, decision: str) -> bool:
-        """Return whether a decision is a move that still waits for replacements."""
-        return self._moves.incomplete(decision)
-
-    def left_over(self, name: str) -> bool:
-        """Return whether a node was bought for a move that was withdrawn, and nothing is to run there."""
-        return self._moves.left_over(name)
-
-    def replacing(self, name: str) -> bool:
-        """Return whether a node was bought for a move that is under way."""
-        return self._moves.replacing(name)
 
     def begin(
         self, decided: PlanDecided, committed: PlanCommitted, orders: Iterable[DisruptNodes], now: datetime

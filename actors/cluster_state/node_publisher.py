@@ -11,6 +11,7 @@ from treenail.actors.cluster_state.pod_event_publisher import PodEventPublisher
 from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster import ClusterModel
 from treenail.domain.cluster.emptiness import PodsMoved
+from treenail.domain.disruption.moves_under_way import MovesUnderWay
 from treenail.domain.model.nodes import NodeView
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.runtime import Ref
@@ -20,27 +21,25 @@ class NodePublisher:
     """Sends the state of each node to all `hearers`, and what follows from it to its pool's disruptor.
 
     Pods come and go on nodes that stay, and most of that concerns nobody: what was told last is not told
-    again. An `early_binder` hears of the pods that wait for a node's machine as well. While a decision is
-    `incomplete`, no node goes for places that it gave, ready as they may be.
+    again. An `early_binder` hears of the pods that wait for a node's machine as well. While one of the
+    `moves` is incomplete, no node goes for places that it gave, ready as they may be.
     """
 
     def __init__(
         self,
         model: ClusterModel,
+        moves: MovesUnderWay,
         hearers: tuple[Ref[NodeChanged], ...],
         *,
         early_binder: Ref[NodeChanged] | None,
         disruptor: Callable[[str], Ref[DisruptorHears]],
         recorder: Ref[PodsMoved],
-        incomplete: Callable[[str], bool],
-        left_over: Callable[[str], bool],
-        replacing: Callable[[str], bool],
     ) -> None:
         self._model = model
-        self._incomplete = incomplete
+        self._moves = moves
         self._hearers = hearers
         self._early_binder = early_binder
-        self._candidates = CandidatePublisher(model, disruptor, left_over=left_over, replacing=replacing)
+        self._candidates = CandidatePublisher(model, moves, disruptor)
         self._pod_events = PodEventPublisher(model, recorder)
         # By name, what was told last: to all, and to the early binder.
         self._told: dict[str, tuple[NodeChanged, NodeChanged]] = {}
@@ -78,7 +77,7 @@ class NodePublisher:
             volumes=self._model.objects.storage.volumes_of(pods),
             places={
                 promise.pod: self._model.objects.ready(promise.target)
-                and not (waits and self._incomplete(promise.decision))
+                and not (waits and self._moves.incomplete(promise.decision))
                 for promise in promises
             },
             pool=pool,

@@ -12,6 +12,7 @@ from treenail.domain.cluster.changes import NodeChanged
 from treenail.domain.cluster.cluster_facts import ObjectSeen
 from treenail.domain.cluster.promises import Promise
 from treenail.domain.disruption.disruption import NodeEmptied
+from treenail.domain.disruption.moves_under_way import MovesUnderWay
 
 
 def test_pods_that_come_and_go_on_a_node_that_stays_are_no_news_of_it() -> None:
@@ -35,13 +36,11 @@ def test_a_node_that_comes_back_as_it_was_is_news() -> None:
     stage = Knowing()
     teller = NodePublisher(
         stage.model,
+        MovesUnderWay(stage.model),
         (hears := Probe(),),
         early_binder=None,
         disruptor=lambda _: Probe(),
         recorder=Probe(),
-        incomplete=lambda _: False,
-        left_over=lambda _: False,
-        replacing=lambda _: False,
     )
 
     for _ in range(2):
@@ -59,13 +58,11 @@ def test_who_binds_early_hears_of_pods_that_wait_for_a_machine_and_nobody_else_d
     hears, early = Probe(), Probe()
     teller = NodePublisher(
         stage.model,
+        MovesUnderWay(stage.model),
         (hears,),
         early_binder=early,
         disruptor=lambda _: Probe(),
         recorder=Probe(),
-        incomplete=lambda _: False,
-        left_over=lambda _: False,
-        replacing=lambda _: False,
     )
     teller.tell("c1", START)
 
