@@ -32,6 +32,9 @@ _ALIKE: Final = 0.75
 # After that nobody waits for it again for a while, and the others leave in their order.
 _WAITED_SECONDS: Final = 60.0
 _GIVEN_UP_SECONDS: Final = 600.0
+# Where pods leave in turn, smaller ones wait so long after the eviction of larger ones: the pods that are made
+# in place of these are bound by then. Each ReplicaSet makes its own as it comes to it.
+_REPLACED_SECONDS: Final = 1.0
 # Within this time it is heard that a pod which was evicted is on its way out; until then it looks as before.
 _HEARD_SECONDS: Final = 5.0
 # What fails now and then is not worth a word.
@@ -44,8 +47,11 @@ class Evictions:
     def __init__(self, calls: DrainCalls, monotonic: Callable[[], float]) -> None:
         self._calls = calls
         self._monotonic = monotonic
-        self._asked: dict[str, None] = {}
+        # By uid, with their nodes and sizes.
+        self._asked: dict[str, tuple[str, float]] = {}
         self._leaving: TTLCache[str, None] = TTLCache(_MOST, _HEARD_SECONDS, timer=monotonic)
+        # Pods that went lately, by uid, with their nodes and sizes.
+        self._went: TTLCache[str, tuple[str, float]] = TTLCache(_MOST, _REPLACED_SECONDS, timer=monotonic)
         # By node, the pods that are to leave it now, with their sizes.
         self._turns: dict[str, Mapping[str, float]] = {}
         # The nodes with pods that wait for larger ones.
@@ -61,11 +67,12 @@ class Evictions:
         """Return the calls that a step takes, less those under way or made lately. Each must be ended.
 
         Smaller pods wait until the API server has answered for larger ones. Where pods leave in turn, they
-        wait until these are on their way, also those of the nodes that go `together` with this one.
+        wait until a second after the eviction of these, also of those on the nodes that go `together` with
+        this one.
         """
         self._turns[node] = step.sizes
         self._awaited.pop(node, None)
-        least = _ALIKE * self._largest(step, together)
+        least = _ALIKE * self._largest(node, step, together)
         may = sorted(filter(self._may, step.evict), key=lambda pod: -step.sizes.get(pod.uid, 0.0))
         turn = [pod for pod in may if step.sizes.get(pod.uid, 0.0) >= least]
         self._held.pop(node, None)
@@ -74,7 +81,7 @@ class Evictions:
         moves: list[Move] = [(pod, None, self._calls.evict(pod)) for pod in turn]
         moves += [(pod, grace, self._calls.delete(pod, grace)) for pod, grace in step.delete]
         begun = tuple(move for move in moves if move[0].uid not in self._asked)
-        self._asked |= dict.fromkeys(pod.uid for pod, _, _ in begun)
+        self._asked |= {pod.uid: (node, step.sizes.get(pod.uid, 0.0)) for pod, _, _ in begun}
         return begun
 
     def holds_back(self, node: str) -> bool:
@@ -92,19 +99,20 @@ class Evictions:
         self._turns.pop(node, None)
         self._held.pop(node, None)
 
-    def _largest(self, step: MoveOut, together: Iterable[str]) -> float:
+    def _largest(self, node: str, step: MoveOut, together: Iterable[str]) -> float:
         """Return the size of the largest pod that smaller ones of a step wait for, 0 for none."""
         if not step.in_turn:
             return max((size for uid, size in step.sizes.items() if not self._answered(uid)), default=0.0)
-        sizes = dict(step.sizes)
-        for node in together:
-            sizes |= self._turns.get(node, {node: math.inf})
+        sizes, others = dict(step.sizes), tuple(together)
+        for other in others:
+            sizes |= self._turns.get(other, {other: math.inf})
         awaited = {key: size for key, size in sizes.items() if self._is_awaited(key)}
         largest = max(awaited.values(), default=0.0)
         for key, size in awaited.items():
             if size >= _ALIKE * largest:
                 self._awaited.setdefault(key, self._monotonic())
-        return largest
+        went = (size for of, size in self._went.values() if of == node or of in others)
+        return max((largest, *went))
 
     def _answered(self, uid: str) -> bool:
         return uid in self._leaving or uid in self._refused
@@ -124,8 +132,10 @@ class Evictions:
 
     def end(self, uid: str, outcome: Outcome[None]) -> Exception | None:
         """Take in that a pod was asked, or could not be; return why not, where people should know."""
-        self._asked.pop(uid, None)
+        asked = self._asked.pop(uid, None)
         before = self._refused.pop(uid, (0.0, 0))
+        if asked is not None and not isinstance(outcome, Failed):
+            self._went[uid] = asked
         if not isinstance(outcome, Failed) or isinstance(outcome.error, NotFoundError | ConflictError):
             self._leaving[uid] = None
             return None

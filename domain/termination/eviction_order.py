@@ -41,8 +41,8 @@ _PLACED_ANEW_WITHIN: Final = timedelta(hours=1)
 class MoveOut:
     """Evict these pods, and delete those whose time is up (with their seconds of grace).
 
-    Pods that have `sizes` (by uid, the larger the more) are evicted largest first. `in_turn` they wait for
-    larger ones until these go, also for those of other nodes of the same move.
+    Pods that have `sizes` (by uid, the larger the more) are evicted largest first. `in_turn` they wait until
+    a second after the eviction of larger ones, also of those on other nodes of the same move.
     """
 
     evict: tuple[Pod, ...]

@@ -88,18 +88,38 @@ class Asking:
         return [(at, name) for name, at in first.items()]
 
 
-def test_pods_are_asked_largest_first_and_smaller_ones_once_larger_ones_are_on_their_way() -> None:
+def test_pods_are_asked_largest_first_and_smaller_ones_a_second_after_larger_ones_went() -> None:
     asking = Asking()
 
     assert asking.asked() == ["largest", "large"]
     assert asking.evictions.holds_back("c1")
-    assert asking.asked() == []
     asking.answer(asking.largest)
-    assert asking.asked() == ["alike"]
+    asking.now = 0.5
     asking.answer(asking.large)
+    asking.now = 0.9
+    assert asking.asked() == []
+    asking.now = 1.0
+    assert asking.asked() == ["alike"]
     asking.answer(asking.alike)
+    asking.now = 1.9
+    assert asking.asked() == []
+    assert asking.evictions.holds_back("c1")
+    asking.now = 2.0
     assert asking.asked() == ["small"]
     assert not asking.evictions.holds_back("c1")
+
+
+def test_pods_wait_as_long_for_a_larger_one_of_a_node_that_goes_with_theirs_and_of_no_other() -> None:
+    asking = Asking()
+    of_other = replace(asking.step, evict=(asking.largest,), sizes={asking.largest.uid: 0.7})
+    asking.step = replace(asking.step, evict=(asking.small,), sizes={asking.small.uid: 0.2})
+    asking.evictions.begin("c2", of_other)
+    asking.answer(asking.largest)
+    asking.evictions.begin("c2", replace(of_other, evict=(), sizes={}))
+
+    asking.now = 0.9
+    assert asking.asked("c2") == []
+    assert asking.asked() == ["small"]
 
 
 def test_smaller_pods_wait_a_minute_for_a_larger_one_that_its_budget_holds_and_leave_in_order_then() -> None:
@@ -193,7 +213,7 @@ def test_a_smaller_pod_does_not_wait_for_a_larger_one_that_was_not_there_to_be_a
 
     for pod in (asking.large, asking.largest):
         asking.answer(pod, error)
-    asking.asked()
-    asking.answer(asking.alike)
+    assert asking.asked() == ["alike"]
+    asking.answer(asking.alike, error)
 
     assert asking.asked() == ["small"]
