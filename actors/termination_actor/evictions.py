@@ -32,8 +32,8 @@ _ALIKE: Final = 0.75
 # After that nobody waits for it again for a while, and the others leave in their order.
 _WAITED_SECONDS: Final = 60.0
 _GIVEN_UP_SECONDS: Final = 600.0
-# Where pods leave in turn, smaller ones wait so long after the eviction of larger ones: the pods that are made
-# in place of these are bound by then. Each ReplicaSet makes its own as it comes to it.
+# Where pods leave in turn, smaller ones wait so long after the eviction of larger ones: by then the pods that
+# are made in place of these are bound. Each ReplicaSet makes its own as it comes to it.
 _REPLACED_SECONDS: Final = 1.0
 # Within this time it is heard that a pod which was evicted is on its way out; until then it looks as before.
 _HEARD_SECONDS: Final = 5.0

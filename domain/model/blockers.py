@@ -134,6 +134,11 @@ class Block(Enum):
         "limits of NodePool {name} leave no room for a replacement",
         "the pool's limits leave no room for a replacement",
     )
+    RESERVATION_USED = (
+        _KIND.NODE_POOL,
+        "capacity reservation {name} has no room for a replacement beside those of other moves",
+        "a capacity reservation has no room for a replacement",
+    )
     MIN_VALUES = (
         _KIND.NODE_POOL,
         "Filtering by price: minValues requirement is not met for label(s) {detail}",

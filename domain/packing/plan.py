@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from treenail.domain.model import labels
 from treenail.domain.model.requirements import Requirements
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.refusal_reasons import Refusal, sentence
@@ -32,6 +33,12 @@ class PlannedClaim:
     surcharge: float = 0.0
     price_overlaid: bool = False
     capacity_overlaid: bool = False
+
+    @property
+    def reservation(self) -> str:
+        """The id of the capacity reservation that it is bought in, "" for none."""
+        asked = self.requirements.get(labels.RESERVATION_ID)
+        return (asked.single or "") if asked is not None else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from treenail.domain.model.blockers import Block, Blocker
-from treenail.domain.model.resources import NOTHING, Resources
+from treenail.domain.packing.consolidation.bought import Bought
 from treenail.domain.packing.consolidation.consolidation_plan import Move
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode, ConsolidationProblem
-from treenail.domain.packing.consolidation.earnings import earned
+from treenail.domain.packing.consolidation.earnings import earned, hours_to_earn
 from treenail.domain.packing.consolidation.not_again import without_replaced
 from treenail.domain.packing.consolidation.price_filter import cheaper_than
 from treenail.domain.packing.consolidation.returns import Returns
@@ -33,7 +33,8 @@ class MoveTerms:
         self._settings = problem.problem.settings
         self._returns = Returns(problem)
         self._gone: Counter[str] = Counter()
-        self._bought: dict[str, Resources] = {}
+        # By the moves that were found so far.
+        self.bought = Bought()
 
     def held_by_budgets(self, some: Sequence[CandidateNode]) -> Blocker | None:
         """Return why budgets do not let these go beside those counted, None where they do."""
@@ -54,12 +55,15 @@ class MoveTerms:
         """Return what nodes may cost at most that these are replaced with, $/h."""
         return self._returns.most(some) or sum(one.cost for one in some)
 
-    def spare(self, some: Sequence[CandidateNode], claims: Sequence[PlannedClaim], hours: float) -> float:
+    def spare(self, some: Sequence[CandidateNode], claims: Sequence[PlannedClaim]) -> float:
         """Return what may be spent beside `claims` in place of these nodes, $/h; not above 0 for nothing.
 
-        That is what they earn if what a move costs is spread over `hours`, or what a return may cost more.
+        That is what they earn if what a move costs is spread over the time in which their pools want it paid
+        back, or what a return may cost more.
         """
-        earns = earned(some, claims, hours)
+        pools = {one.pool for one in some}
+        terms = {pool: of_pool for pool, of_pool in self._problem.terms.items() if pool in pools}
+        earns = earned(some, claims, hours_to_earn(terms))
         if not self._goes_back(some, claims):
             return earns
         return max(earns, self.most(some) - _cost_of(claims))
@@ -114,13 +118,12 @@ class MoveTerms:
         )
 
     def _limited(self, made: Move) -> Move | Blocker:
-        """Return a move, counted against the limits of pools, or which of these it is over."""
-        limited = self._over_limits(made.claims)
-        if limited is not None:
-            return limited
-        for claim in made.claims:
-            self._bought[claim.pool] = self._bought.get(claim.pool, NOTHING).plus(claim.largest)
-        return made
+        """Return a move, or which limit of a pool or which reservation it exceeds beside other moves."""
+        return self.bought.and_claims(made.claims).over(self._offers) or made
+
+    def buy(self, moves: Iterable[Move]) -> None:
+        """Count what moves buy against the limits of pools, and against reservations."""
+        self.bought = self.bought.and_claims(claim for move in moves for claim in move.claims)
 
     def _cheaper(
         self, some: tuple[CandidateNode, ...], claims: tuple[PlannedClaim, ...]
@@ -176,18 +179,6 @@ class MoveTerms:
 
     def _priced(self, claim: PlannedClaim, most: float) -> PlannedClaim | Blocker:
         return cheaper_than(claim, self._offers, most, self._settings.min_values)
-
-    def _over_limits(self, claims: Sequence[PlannedClaim]) -> Blocker | None:
-        """Return why limits of pools forbid these beside those of other moves, None where they do not."""
-        bought = dict(self._bought)
-        for claim in claims:
-            bought[claim.pool] = bought.get(claim.pool, NOTHING).plus(claim.largest)
-        left = {offer.pool.name: offer.limits_left for offer in self._offers}
-        for pool in sorted({claim.pool for claim in claims}):
-            limits = left.get(pool)
-            if limits is not None and any(bought[pool].get(name, 0) > most for name, most in limits.items()):
-                return Block.LIMITS.by(pool)
-        return None
 
 
 def _preferred(trial: Trial, saves: float) -> Blocker:

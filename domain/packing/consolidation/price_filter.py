@@ -144,10 +144,8 @@ def _starting_below(claim: PlannedClaim, offers: Sequence[PoolOffer], price: flo
 
 def _offer_of(claim: PlannedClaim, offers: Sequence[PoolOffer]) -> PoolOffer | None:
     """Return the offer that a claim was planned from."""
-    asked = claim.requirements.get(labels.RESERVATION_ID)
-    reservation = (asked.single or "") if asked is not None else ""
-    found = (one for one in offers if one.pool.name == claim.pool and one.reservation == reservation)
-    return next(found, None)
+    of_pool = (one for one in offers if one.pool.name == claim.pool)
+    return next((one for one in of_pool if one.reservation == claim.reservation), None)
 
 
 class _Catalogue:

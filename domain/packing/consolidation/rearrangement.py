@@ -18,6 +18,7 @@ from treenail.domain.model import labels
 from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.packing.arrays.arrays import Axis, Floats, Indices
 from treenail.domain.packing.attempt.attempt import Attempt
+from treenail.domain.packing.consolidation.bought import Bought
 from treenail.domain.packing.consolidation.candidate_pods import CandidatePods
 from treenail.domain.packing.consolidation.class_fits import ClassFits
 from treenail.domain.packing.consolidation.consolidation_problem import CandidateNode
@@ -53,7 +54,7 @@ class Rearrangement:
         self._classes = {one.index: one for one in self._context.parsed.classes}
         self._keys = {pod.uid: pod.key for pod in problem.pods}
         self._pods = CandidatePods(self._context.parsed, candidates)
-        self._scheduler = EmptiestFirst(problem, self._context, self._pods)
+        self._scheduler = EmptiestFirst(self._context, self._pods)
         self._memory = TrialMemory()
         self._fits = ClassFits(self._nodes)
         # The trial under way, and the state before it, None where the trial was known and nothing was done.
@@ -254,14 +255,16 @@ class Rearrangement:
             asked.update(restriction.group.index for restriction in bounds)
         return TopologyTies(frozenset(group.index for group in self._groups_of(classes)), frozenset(asked))
 
-    def node_more(self, trial: Trial) -> float:
-        """Return what a node costs, $/h, for those pods of the trial under way that may get no place.
+    def node_more(self, trial: Trial, bought: Bought) -> float:
+        """Return what nodes cost, $/h, for those pods of the trial under way that may get no place.
 
-        That is 0 where the scheduler, which prefers empty nodes, leaves none of them without one.
+        They are bought beside what other moves have `bought`. That is 0 where the scheduler, which prefers
+        empty nodes, leaves no pod without a place.
         """
-        if self._saved is not None:
-            return self._scheduler.node_more(trial, self._saved.room.free)
-        return self._scheduler.node_more(trial, self._nodes.free(np.arange(len(self._nodes.names))))
+        saved = self._saved
+        rows = np.arange(len(self._nodes.names))
+        free = self._nodes.free(rows) if saved is None else saved.room.free
+        return self._scheduler.node_more(trial, free, bought)
 
     def keep(self, trial: Trial) -> None:
         """Go on from the trial under way: its nodes are gone, and their pods are where it placed them."""

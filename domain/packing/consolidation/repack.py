@@ -301,7 +301,9 @@ class _Repack:
         if trial.left:
             why: list[Move] | Blocker = self._cluster.unplaced(trial.left[0], trial.against)
         else:
-            why = self._crowded(some, trial) or self._divided(some, trial) or self._as_one(some, trial)
+            why = self._divided(some, trial) or self._as_one(some, trial)
+            if not isinstance(why, Blocker):
+                why = self._crowded(some, trial) or why
         if isinstance(why, Blocker):
             self._cluster.undo()
             if len(some) == 1:
@@ -309,6 +311,7 @@ class _Repack:
             return False
         ties = self._cluster.ties(trial)
         self._cluster.keep(trial)
+        self._terms.buy(why)
         self._found.add(why, ties)
         for one in some:
             self._open.pop(one.name, None)
@@ -317,12 +320,12 @@ class _Repack:
         return True
 
     def _crowded(self, some: Sequence[CandidateNode], trial: Trial) -> Blocker | None:
-        """Return that a node for pods whose places others may take would cost all that may be spent.
+        """Return that nodes for pods whose places others may take would cost all that may be spent.
 
-        None where it does not. A move that buys nothing is withdrawn then, and nothing is bought.
+        None where they do not. A move that buys nothing is withdrawn then, and nothing is bought.
         """
-        spare = self._terms.spare(some, trial.claims, self._hours) if trial.claims else 0.0
-        if spare <= 0 or self._cluster.node_more(trial) < spare:
+        more = self._cluster.node_more(trial, self._terms.bought) if trial.claims else 0.0
+        if not more or more < self._terms.spare(some, trial.claims):
             return None
         return Block.CROWDED.by()
 
