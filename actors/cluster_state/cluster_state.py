@@ -248,7 +248,7 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             case DisruptionAllowed():
                 self._consider(message, now)
             case DisruptionEnded():
-                self._unmark(message.name)
+                self._end_disruption(message)
             case MoreToBuy() | ConsolidationWanted() | SizeWanted() | StateAsked():
                 self._serve(message, now)
             case _Due() | _Look() | _PlanLost() | _TellBuffers():
@@ -596,10 +596,12 @@ class ClusterState(DomainActor[ClusterStateInbox]):
             self._model.mark_for_disruption(one.name)
         return (DisruptNodes(nodes=unneeded, cause=Cause.EMPTY, decided_at=now),) if unneeded else ()
 
-    def _unmark(self, name: str) -> None:
+    def _end_disruption(self, ended: DisruptionEnded) -> None:
         """Let a node stay after all, unless it was warned of meanwhile."""
-        if not self._interruptions.warned_of(name):
-            self._model.unmark(name)
+        if not self._interruptions.warned_of(ended.name):
+            self._model.unmark(ended.name)
+            if ended.why:
+                self._moves.stays(ended.name, ended.why)
 
     # --- telling
 

@@ -159,6 +159,10 @@ class ConsolidationMoves:
                 self._runtime.telemetry.count(metrics.CONSOLIDATION_SAVED.name, share, nodepool=pool)
             self._runtime.telemetry.record(made_span(move, saved, now))
 
+    def stays(self, name: str, why: str) -> None:
+        """Take in that a node stays after all that was to go."""
+        self._moves.stays(name, why)
+
     def follow(self, changed: Iterable[str], now: datetime) -> tuple[DisruptNodes, ...]:
         """Take back the moves that do not work out; return orders to give back what was bought for them.
 

@@ -386,10 +386,11 @@ class TerminationActor(DomainActor[TerminationInbox]):
                 del self._leaving[name]
                 self._evictions.forget(name)
                 self._teller.forget(name)
-                self._arbiter.tell(DisruptionEnded(name=name))
+                why = why or state.withdrawn
+                self._arbiter.tell(DisruptionEnded(name=name, why=why or why_it_stays(state.cause)))
                 if view.claim is not None:
                     self._observer.tell(NodeUncordoned(claim=view.claim, node=view.node_name))
-                self.log(why_it_stays(state.cause, why or state.withdrawn), node=view.node_name)
+                self.log(why_it_stays(state.cause, why), node=view.node_name)
                 return
             case DeleteClaim(claim=claim):
                 self._recorder.disrupted(claim, state, self._pods(name))

@@ -187,9 +187,10 @@ class NoticeSettled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisruptionEnded:
-    """A node that was to go is gone, or stays after all."""
+    """A node that was to go is gone, or stays after all, and then `why`."""
 
     name: str
+    why: str = ""
 
 
 def decision_labels(cause: Cause, nodes: int, *, bought: int) -> dict[str, str]:

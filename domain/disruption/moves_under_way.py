@@ -81,6 +81,8 @@ class MovesUnderWay:
         self._by_view: dict[str, dict[str, None]] = {}
         # The moves whose replacements are not all in use yet, by decision.
         self._incomplete: dict[str, None] = {}
+        # Nodes of moves that stay after all, and why, by decision: until the move is withdrawn for it.
+        self._staying: dict[str, dict[str, str]] = {}
         # Claims of withdrawn moves, which nothing may need any more: until they go, or get pods.
         self._left_over: dict[str, None] = {}
         # Claims of moves that ended since that was last asked.
@@ -139,16 +141,25 @@ class MovesUnderWay:
     def withdrawn(self, changed: Iterable[str]) -> Iterator[tuple[MoveUnderWay, tuple[str, ...], str]]:
         """Yield, where these views changed, moves with the nodes that are to stay, and why; forget them.
 
-        Nodes whose claims are deleted go on their way: their pods are evicted already, or soon.
+        With a node that stays already, those of its move stay that still may. Nodes whose claims are deleted
+        go on their way: their pods are evicted already, or soon.
         """
         for key in self._touched(changed):
-            move = self._moves[key]
-            revocable = tuple(name for name in move.nodes if self._stays(name))
-            why = self._problem(move, revocable) if revocable else None
+            move, staying = self._moves[key], self._staying.get(key, {})
+            revocable = tuple(name for name in move.nodes if self._may_stay(name))
+            why = next(iter(staying.values()), None)
+            if why is None and revocable:
+                why = self._problem(move, revocable)
             if why is not None:
                 self._forget(key)
                 self._left_over |= dict.fromkeys(name for name, _ in move.claims)
-                yield move, revocable, why
+                yield move, (*staying, *revocable), why
+
+    def stays(self, name: str, why: str) -> None:
+        """Take in that a node stays after all: the move that was to take it did not work out."""
+        for key in self._touched((name,)):
+            if name in self._moves[key].nodes:
+                self._staying.setdefault(key, {})[name] = why
 
     def made(self, changed: Iterable[str]) -> Iterator[tuple[MoveUnderWay, float]]:
         """Yield, where these views changed, moves all of whose nodes are gone; forget them.
@@ -201,7 +212,7 @@ class MovesUnderWay:
         names, self._freed = tuple(self._freed), {}
         return names
 
-    def _stays(self, name: str) -> bool:
+    def _may_stay(self, name: str) -> bool:
         """Return whether a node that is to go could still stay."""
         view = self._model.objects.view(name)
         return view is not None and not view.ending and name in self._model.marks.for_disruption
@@ -228,6 +239,7 @@ class MovesUnderWay:
     def _forget(self, key: str) -> None:
         move = self._moves.pop(key)
         self._incomplete.pop(key, None)
+        self._staying.pop(key, None)
         self._freed |= dict.fromkeys(name for name, _ in move.claims)
         for name in (*move.nodes, *(name for name, _ in move.claims)):
             of_view = self._by_view[name]

@@ -27,6 +27,7 @@ from treenail.domain.cluster.consolidating import ConsolidationPostponed, Consol
 from treenail.domain.cluster.planning import Consolidation, PlanCommitted, PlanDecided, SnapshotTaken
 from treenail.domain.disruption.disruption import (
     DisruptionAllowed,
+    DisruptionEnded,
     DisruptionProposed,
     DisruptionRefused,
     DisruptNodes,
@@ -334,6 +335,20 @@ def test_a_replacement_that_cannot_be_bought_withdraws_the_move_and_the_node_sta
     assert [ref.name for ref in told.about] == ["node-c1", "c1"]
     assert told.saves == 0.2
     assert stage.telemetry.counted(metrics.CONSOLIDATION_SAVED.name, nodepool="default") == 0
+
+
+def test_a_node_that_stays_since_its_pods_could_not_be_evicted_withdraws_the_move() -> None:
+    stage = Consolidated()
+    stage.move()
+
+    stage.tell(DisruptionEnded(name="c1", why="some of its pods could not be evicted for an hour"))
+
+    assert stage.withdrawn() == [("c1",)]
+    assert not stage.going("c1")
+    (span,) = stage.spans("withdraw")
+    assert span.error == "some of its pods could not be evicted for an hour"
+    (told,) = stage.consolidator.of(MoveWithdrawn)
+    assert told.names == ("c1",)
 
 
 def test_a_dearer_replacement_is_given_back_and_the_node_stays() -> None:

@@ -129,7 +129,7 @@ def test_an_empty_node_that_gets_a_pod_is_opened_again() -> None:
     assert there is not None
     assert of is not None
     assert (there.taints, EXCLUDED in there.labels, of.leaving) == ((), False, False)
-    assert stage.arbiter.received == [DisruptionEnded(name="c1")]
+    assert stage.arbiter.received == [DisruptionEnded(name="c1", why="node is not empty any more")]
     assert stage.told() == ["NodeCordoned", "NodeUncordoned"]
     assert len(stage.cloud.bought) == 1
 

@@ -68,6 +68,42 @@ def test_what_would_be_done_is_told_and_not_done() -> None:
         assert any(line.message == "consolidation found" for line in rehearsal.telemetry.logs)
 
 
+def going(rehearsal: Rehearsal) -> bool:
+    return any(DISRUPTED in node.taints for node in rehearsal.nodes())
+
+
+def moves(rehearsal: Rehearsal) -> int:
+    """Return how many moves began."""
+    began = (entry for entry in rehearsal.timeline.entries if entry.event == "DisruptNodes")
+    return sum(entry.fields["cause"] == "underutilized" for entry in began)
+
+
+def holding_all() -> Manifest:
+    """A budget that lets no pod of any Deployment be evicted."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "all"},
+        "spec": {"selector": {}, "maxUnavailable": 0},
+    }
+
+
+def test_a_node_whose_pods_may_not_be_evicted_for_an_hour_stays_and_is_not_tried_again_at_once() -> None:
+    with rehearsed() as rehearsal:
+        scaled_down(rehearsal, pool())
+        rehearsal.run_until(lambda: moves(rehearsal) > 0, within="10m")
+        rehearsal.apply(text(holding_all()))
+        rehearsal.run_until(lambda: not going(rehearsal), within="70m")
+        rehearsal.delete("PodDisruptionBudget", "all")
+        stayed_at, before = rehearsal.seconds, moves(rehearsal)
+
+        assert rehearsal.running() == 6
+        (withdrawn, *_) = (span for span in rehearsal.telemetry.spans() if span.name == "withdraw")
+        assert withdrawn.error == "some of its pods could not be evicted for an hour"
+        rehearsal.run_until(lambda: moves(rehearsal) > before, within="10m")
+        assert rehearsal.seconds - stayed_at >= 90
+
+
 def outgrown(rehearsal: Rehearsal) -> str:
     """Run one small pod on a node that was bought for a large one too; return the node's claim."""
     many = deployment("many", 1, cpu="12")

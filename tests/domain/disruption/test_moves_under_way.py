@@ -194,6 +194,33 @@ def test_a_node_that_stays_for_another_reason_ends_the_move() -> None:
     assert len(moving.moves) == 0
 
 
+def test_a_node_that_stays_since_its_pods_could_not_be_evicted_withdraws_the_move() -> None:
+    moving = Moving()
+    moving.model.unmark("c1")
+    moving.moves.stays("c1", "its pods could not be evicted")
+
+    assert moving.withdrawn("c1") == [(("c1", "c2"), "its pods could not be evicted")]
+    assert len(moving.moves) == 0
+
+
+def test_with_it_no_other_node_of_the_move_stays_whose_claim_is_deleted() -> None:
+    moving = Moving()
+    moving.see(replace(claim_of(view("c2")), deleting_since=START, resource_version=9))
+    moving.model.unmark("c1")
+    moving.moves.stays("c1", "its pods could not be evicted")
+
+    assert moving.withdrawn("c1") == [(("c1",), "its pods could not be evicted")]
+
+
+@pytest.mark.parametrize("name", ["c9", "new"])
+def test_a_node_that_stays_and_is_not_to_go_with_a_move_ends_none(name: str) -> None:
+    moving = Moving()
+
+    moving.moves.stays(name, "its pods could not be evicted")
+
+    assert moving.withdrawn() == []
+
+
 def test_a_move_is_not_looked_at_where_none_of_its_nodes_or_claims_changed() -> None:
     moving = Moving()
     moving.model.mark_launch_failed("new")
