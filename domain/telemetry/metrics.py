@@ -107,7 +107,7 @@ DISRUPTION_EVALUATION_DURATION: Final = seconds(
 )
 DISRUPTION_FAILED_VALIDATIONS: Final = counter(
     "karpenter_voluntary_disruption_failed_validations_total",
-    "Nodes that were to be consolidated and stay, as the cluster changed before the move was made.",
+    "Nodes of consolidation moves that were proposed and refused, for whatever reason.",
     "consolidation_type",
 )
 DISRUPTION_QUEUE_FAILURES: Final = counter(
@@ -117,7 +117,7 @@ DISRUPTION_QUEUE_FAILURES: Final = counter(
 )
 CONSOLIDATION_MOVES: Final = counter(
     "karpenter_consolidation_moves_total",
-    "Consolidation moves found, by whether they are made (approved), and the pool of their nodes.",
+    "Moves found (approved), each time one is to be proposed, and nodes whose move Balanced rejects.",
     *("decision", "nodepool", "policy"),
 )
 CONSOLIDATION_SCORE: Final = Metric(
@@ -348,7 +348,7 @@ PODS_DISRUPTED: Final = counter(
 )
 CONSOLIDATION_TIMEOUTS: Final = counter(
     "karpenter_voluntary_disruption_consolidation_timeouts_total",
-    "Searches for moves that ended by time, before all were looked at.",
+    "Searches for moves that ended before all merges were tried.",
     "consolidation_type",
 )
 LAUNCH_FAILURES: Final = counter(
