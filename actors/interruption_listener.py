@@ -8,13 +8,14 @@ from functools import partial
 from typing import Final, TypeAlias, assert_never
 
 from treenail.actors.runtime.base import DomainActor, Runtime
+from treenail.actors.runtime.publishing import ToldLately
 from treenail.domain.disruption.disruption import NodeInterrupted, NoticeSettled
 from treenail.domain.interruption.message_parsing import Notice, NoticeError, parse_notice
 from treenail.domain.interruption.notice_responses import InterruptionPolicy
 from treenail.domain.interruption.notice_trace import NoticeRoots, message_spans
 from treenail.domain.interruption.queue_messages import QueueMessage
 from treenail.domain.interruption.seen_messages import SeenMessages
-from treenail.domain.model.runtime import Done, Outcome, Ref
+from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
 from treenail.domain.ports import InterruptionQueue
 from treenail.domain.telemetry import metrics
 
@@ -63,6 +64,7 @@ class InterruptionListener(DomainActor[ListenerInbox]):
         self._receipts: list[str] = []
         self._messages = SeenMessages(runtime.timers.monotonic)
         self._roots = NoticeRoots()
+        self._told = ToldLately(runtime.timers.monotonic)
 
     def handle(self, message: ListenerInbox) -> None:
         match message:
@@ -74,8 +76,7 @@ class InterruptionListener(DomainActor[ListenerInbox]):
             case _DeleteNow():
                 self._delete()
             case _Deleted():
-                if isinstance(message.outcome, Done):
-                    self._telemetry.count(metrics.INTERRUPTION_DELETED.name, message.messages)
+                self._deleted(message)
             case _:
                 assert_never(message)
 
@@ -97,6 +98,19 @@ class InterruptionListener(DomainActor[ListenerInbox]):
             some = tuple(receipts[start : start + _BATCH])
             key = ("sqs", "delete", str(lane % _LANES))
             self._tasks.run(key, partial(self._queue.delete, some), self.me, partial(_Deleted, len(some)))
+
+    def _deleted(self, deleted: _Deleted) -> None:
+        outcome = deleted.outcome
+        if isinstance(outcome, Done):
+            self._telemetry.count(metrics.INTERRUPTION_DELETED.name, deleted.messages)
+        elif isinstance(outcome, Failed) and self._told.news(type(outcome.error)):
+            self.log(
+                "failed deleting messages of the interruption queue",
+                logger="controller.interruption",
+                level="warning",
+                messages=deleted.messages,
+                error=str(outcome.error),
+            )
 
     def _read(self, message: QueueMessage, received_at: datetime) -> None:
         try:

@@ -150,7 +150,11 @@ def test_a_message_that_could_not_be_deleted_comes_again_and_is_known() -> None:
     stage.queue.put(event(SPOT, "i-1"))
     stage.run(1)
     assert len(stage.queue.backlog()) == 1
+    (failed,) = stage.logged("failed deleting messages of the interruption queue")
+    assert (failed["level"], failed["messages"]) == ("warning", 1)
 
+    stage.run(60)
+    assert len(stage.logged("failed deleting messages of the interruption queue")) == 1
     stage.queue.faults = QueueFaults()
     stage.run(30)
 
