@@ -95,7 +95,8 @@ class Settings:
     system_namespace: str = _variable(
         "",
         values.namespace,
-        "The namespace of the ConfigMap `karpenter-global-settings`; without it, the pod's own.",
+        "The namespace of the ConfigMap `karpenter-global-settings`, and of the webhook's Secret and "
+        "Service; without it, the pod's own.",
     )
     leader_election_name: str = _variable(
         "karpenter-leader-election",
