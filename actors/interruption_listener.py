@@ -103,7 +103,7 @@ class InterruptionListener(DomainActor[ListenerInbox]):
         outcome = deleted.outcome
         if isinstance(outcome, Done):
             self._telemetry.count(metrics.INTERRUPTION_DELETED.name, deleted.messages)
-        elif isinstance(outcome, Failed) and self._told.news(type(outcome.error)):
+        elif isinstance(outcome, Failed) and self._told.news(type(outcome.error).__name__):
             self.log(
                 "failed deleting messages of the interruption queue",
                 logger="controller.interruption",
