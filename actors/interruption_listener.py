@@ -15,7 +15,7 @@ from treenail.domain.interruption.notice_responses import InterruptionPolicy
 from treenail.domain.interruption.notice_trace import NoticeRoots, message_spans
 from treenail.domain.interruption.queue_messages import QueueMessage
 from treenail.domain.interruption.seen_messages import SeenMessages
-from treenail.domain.model.runtime import Done, Failed, Outcome, Ref
+from treenail.domain.model.runtime import Done, Outcome, Ref
 from treenail.domain.ports import InterruptionQueue
 from treenail.domain.telemetry import metrics
 
@@ -100,17 +100,11 @@ class InterruptionListener(DomainActor[ListenerInbox]):
             self._tasks.run(key, partial(self._queue.delete, some), self.me, partial(_Deleted, len(some)))
 
     def _deleted(self, deleted: _Deleted) -> None:
-        outcome = deleted.outcome
-        if isinstance(outcome, Done):
+        if isinstance(deleted.outcome, Done):
             self._telemetry.count(metrics.INTERRUPTION_DELETED.name, deleted.messages)
-        elif isinstance(outcome, Failed) and self._told.news(type(outcome.error).__name__):
-            self.log(
-                "failed deleting messages of the interruption queue",
-                logger="controller.interruption",
-                level="warning",
-                messages=deleted.messages,
-                error=str(outcome.error),
-            )
+        elif self._told.news("delete"):
+            # What fails for one message mostly fails for all, and they come again and again.
+            self.log("cannot delete queue messages", level="warning", error=str(deleted.outcome.error))
 
     def _read(self, message: QueueMessage, received_at: datetime) -> None:
         try:

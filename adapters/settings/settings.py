@@ -95,8 +95,9 @@ class Settings:
     system_namespace: str = _variable(
         "",
         values.namespace,
-        "The namespace of the ConfigMap `karpenter-global-settings`, and of the webhook's Secret and "
-        "Service; without it, the pod's own.",
+        "The namespace of the ConfigMap `karpenter-global-settings`, of the Secret `treenail-webhook` and of"
+        " the Service `KARPENTER_SERVICE`; without it, the pod's own. Outside of a pod also that of the"
+        " Lease, where `LEADER_ELECTION_NAMESPACE` is empty.",
     )
     leader_election_name: str = _variable(
         "karpenter-leader-election",
@@ -253,7 +254,9 @@ class Settings:
         "Whether there are metrics for each instance type and offering: thousands of series.",
     )
     disable_cluster_state_observability: bool = _variable(
-        "false", values.boolean, "`true` leaves out the metrics of nodes, pods, pools and conditions."
+        "false",
+        values.boolean,
+        "`true` leaves out the metrics of nodes, pods, pools and conditions: three alerts never fire then.",
     )
     health_probe_port: int = _variable(
         "8081", values.port, "The port of `/healthz` and `/readyz`, for the kubelet."

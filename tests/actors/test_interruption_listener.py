@@ -150,16 +150,28 @@ def test_a_message_that_could_not_be_deleted_comes_again_and_is_known() -> None:
     stage.queue.put(event(SPOT, "i-1"))
     stage.run(1)
     assert len(stage.queue.backlog()) == 1
-    (failed,) = stage.logged("failed deleting messages of the interruption queue")
-    assert (failed["level"], failed["messages"]) == ("warning", 1)
 
-    stage.run(60)
-    assert len(stage.logged("failed deleting messages of the interruption queue")) == 1
     stage.queue.faults = QueueFaults()
     stage.run(30)
 
     assert stage.queue.backlog() == ()
     assert len(stage.cluster.received) == 1
+
+
+def test_deletions_that_fail_are_logged_once_in_two_minutes() -> None:
+    stage = Listening()
+    stage.queue.faults = QueueFaults(unavailable=1.0)
+    for number in range(30):
+        stage.queue.put(event(SPOT, f"i-{number}"))
+    stage.run(115)
+
+    (line,) = stage.logged("cannot delete queue messages")
+    assert (line["level"], line["error"]) == ("warning", "SQS does not answer")
+    assert stage.telemetry.counted("karpenter_interruption_deleted_messages_total") == 0
+
+    stage.run(30)
+
+    assert len(stage.logged("cannot delete queue messages")) == 2
 
 
 def test_a_message_stays_in_the_queue_until_what_follows_from_it_is_settled() -> None:
