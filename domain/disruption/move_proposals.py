@@ -22,6 +22,9 @@ from treenail.domain.packing.plan import PackingPlan
 _FIRST_PAUSE: Final = timedelta(seconds=10)
 _LAST_PAUSE: Final = timedelta(minutes=10)
 _WITHDRAWN: Final = Backoff(first=120.0, longest=3600.0, jitter=0.2)
+# Withdrawals are remembered so long after the last pause: the next move may go on for an hour before it is
+# withdrawn as well. Refusals come within seconds.
+_REMEMBERED: Final = timedelta(hours=2)
 # What becomes of a proposal is known within this time.
 _SETTLED_WITHIN: Final = timedelta(minutes=1)
 
@@ -102,6 +105,9 @@ class ProposedMoves:
         return min((at for at in self._not_before.values() if at > now), default=None)
 
     def _forget_old(self, now: datetime) -> None:
-        for name in [name for name, at in self._not_before.items() if at < now - _LAST_PAUSE]:
-            for known in (self._not_before, self._refusals, self._withdrawals):
-                known.pop(name, None)
+        for name, at in tuple(self._not_before.items()):
+            if at < now - _LAST_PAUSE:
+                self._refusals.pop(name, None)
+            if at < now - _REMEMBERED:
+                self._withdrawals.pop(name, None)
+                del self._not_before[name]

@@ -157,8 +157,9 @@ class MovesUnderWay:
 
     def stays(self, name: str, why: str) -> None:
         """Take in that a node stays after all: the move that was to take it did not work out."""
+        there = self._model.objects.view(name) is not None
         for key in self._touched((name,)):
-            if name in self._moves[key].nodes:
+            if there and name in self._moves[key].nodes:
                 self._staying.setdefault(key, {})[name] = why
 
     def made(self, changed: Iterable[str]) -> Iterator[tuple[MoveUnderWay, float]]:
@@ -214,8 +215,9 @@ class MovesUnderWay:
 
     def _may_stay(self, name: str) -> bool:
         """Return whether a node that is to go could still stay."""
-        view = self._model.objects.view(name)
-        return view is not None and not view.ending and name in self._model.marks.for_disruption
+        view, marks = self._model.objects.view(name), self._model.marks
+        going = view is None or view.ending or name in marks.instance_ending
+        return not going and name in marks.for_disruption
 
     def _serves(self, name: str) -> bool:
         """Return whether pods can be bound to a claim's node, or nobody waits for that any more."""

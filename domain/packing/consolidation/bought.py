@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from treenail.domain.model.blockers import Block, Blocker
 from treenail.domain.model.pool_limits import NODES
@@ -23,23 +23,18 @@ class Bought:
         """Return these with claims, each of the largest of its types."""
         sums = self
         for claim in claims:
-            sums = sums._and(claim.pool, claim.reservation, claim.largest, 1)
+            sums = sums._and_one(claim)
         return sums
 
-    def and_nodes(self, offer: PoolOffer, capacity: Resources, nodes: int) -> Bought:
-        """Return these with so many nodes of a capacity, bought from an offer."""
-        return self._and(offer.pool.name, offer.reservation, capacity, nodes)
-
-    def leaves(self, offer: PoolOffer, capacity: Resources, nodes: int) -> bool:
-        """Return whether an offer allows so many nodes more of a capacity."""
-        if offer.reservation:
-            used = self.in_reservations.get(offer.reservation, 0)
-            if used + nodes > offer.reserved_left:
-                return False
-        if offer.limits_left is None:
-            return True
-        used_by_pool = self.of_pools.get(offer.pool.name, NOTHING)
-        return _within(offer.limits_left, used_by_pool.plus(_several(capacity, nodes)))
+    def leaves(self, offers: Iterable[PoolOffer]) -> Iterator[PoolOffer]:
+        """Yield what these leave of offers: of their limits, and of reservations that are not used up."""
+        for offer in offers:
+            reserved = offer.reserved_left - self.in_reservations.get(offer.reservation, 0)
+            limits = offer.limits_left
+            if limits is not None:
+                limits = limits.minus(self.of_pools.get(offer.pool.name, NOTHING))
+            if reserved > 0 or not offer.reservation:
+                yield replace(offer, limits_left=limits, reserved_left=max(0, reserved))
 
     def over(self, offers: Sequence[PoolOffer]) -> Blocker | None:
         """Return which limit or reservation of the offers these exceed, None where they exceed none."""
@@ -54,17 +49,13 @@ class Bought:
                 return Block.RESERVATION_USED.by(name)
         return None
 
-    def _and(self, pool: str, reservation: str, capacity: Resources, nodes: int) -> Bought:
-        more = self.of_pools.get(pool, NOTHING).plus(_several(capacity, nodes))
-        reserved = self.in_reservations
-        if reservation:
-            reserved = {**reserved, reservation: reserved.get(reservation, 0) + nodes}
-        return Bought({**self.of_pools, pool: more}, reserved)
-
-
-def _several(capacity: Resources, nodes: int) -> Resources:
-    amounts = {name: amount * nodes for name, amount in capacity.items()}
-    return Resources({**amounts, NODES: nodes})
+    def _and_one(self, claim: PlannedClaim) -> Bought:
+        capacity = Resources({**claim.largest, NODES: 1})
+        of_pools = {**self.of_pools, claim.pool: self.of_pools.get(claim.pool, NOTHING).plus(capacity)}
+        if not claim.reservation:
+            return Bought(of_pools, self.in_reservations)
+        used = self.in_reservations.get(claim.reservation, 0)
+        return Bought(of_pools, {**self.in_reservations, claim.reservation: used + 1})
 
 
 def _within(limits: Resources, bought: Resources) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,13 +21,14 @@ from treenail.domain.model.resources import Resources
 from treenail.domain.packing.arrays.arrays import Floats, Indices, holds
 from treenail.domain.packing.consolidation.bought import Bought
 from treenail.domain.packing.consolidation.candidate_pods import CandidatePods
-from treenail.domain.packing.consolidation.nodes_more import NodesMore
 from treenail.domain.packing.consolidation.trial import Trial
 from treenail.domain.packing.context import PackingContext
 from treenail.domain.packing.offers.node_options import NodeOptions
+from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PlannedClaim
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.relaxation import Relaxation
+from treenail.domain.packing.problem import Problem
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,13 +111,13 @@ class _NewNodes:
 class EmptiestFirst:
     """The scheduler that prefers the emptiest node, in a cluster under one search."""
 
-    def __init__(self, context: PackingContext, pods: CandidatePods) -> None:
+    def __init__(self, problem: Problem, context: PackingContext, pods: CandidatePods) -> None:
+        self._problem = problem
         self._context = context
         self._nodes = context.existing_nodes
         self._axis = context.parsed.axis
         self._classes = {one.index: one for one in context.parsed.classes}
         self._pods = pods
-        self._more = NodesMore(context)
         self._rows = {name: row for row, name in enumerate(self._nodes.names)}
         # By pool and instance type (R), as they are asked for.
         self._rooms: dict[tuple[str, str], Floats] = {}
@@ -133,7 +134,18 @@ class EmptiestFirst:
         new = [room - self._daemons(claim) for room, claim in zip(rooms, trial.claims, strict=True)]
         pods = tuple(self._to_place(trial))
         left = crowded_out(np.vstack([free, *new]), np.vstack([self._whole, *rooms]), pods)
-        return self._more.cost(left, bought.and_claims(trial.claims)) if left else 0.0
+        return self._cost(left, bought.and_claims(trial.claims)) if left else 0.0
+
+    def _cost(self, left: Mapping[int, int], bought: Bought) -> float:
+        """Return what packing buys for so many pods of each class, $/h, beside what is `bought`.
+
+        That is infinite where it refuses any of them.
+        """
+        # As a problem of its own: what one class leaves of limits, or of a node, is for the others.
+        pods = tuple(pod for index, count in left.items() for pod in self._classes[index].pods[:count])
+        offers = tuple(bought.leaves(self._problem.offers))
+        plan = pack(replace(self._problem, pods=pods, existing_nodes=(), offers=offers))
+        return math.inf if plan.refused or plan.deferred else plan.whole_cost
 
     def _to_place(self, trial: Trial) -> Iterator[PodsToPlace]:
         places = {uid: self._rows[name] for uid, name in trial.nominations.items()}

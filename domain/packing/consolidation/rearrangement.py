@@ -54,7 +54,7 @@ class Rearrangement:
         self._classes = {one.index: one for one in self._context.parsed.classes}
         self._keys = {pod.uid: pod.key for pod in problem.pods}
         self._pods = CandidatePods(self._context.parsed, candidates)
-        self._scheduler = EmptiestFirst(self._context, self._pods)
+        self._scheduler = EmptiestFirst(problem, self._context, self._pods)
         self._memory = TrialMemory()
         self._fits = ClassFits(self._nodes)
         # The trial under way, and the state before it, None where the trial was known and nothing was done.

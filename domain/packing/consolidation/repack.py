@@ -303,7 +303,9 @@ class _Repack:
         else:
             why = self._divided(some, trial) or self._as_one(some, trial)
             if not isinstance(why, Blocker):
-                why = self._crowded(some, trial) or why
+                # As narrowed for the move: of what limits leave, fewer types take less.
+                claims = tuple(claim for move in why for claim in move.claims)
+                why = self._crowded(some, replace(trial, claims=claims)) or why
         if isinstance(why, Blocker):
             self._cluster.undo()
             if len(some) == 1:

@@ -103,6 +103,22 @@ def test_a_node_that_was_refused_lately_does_not_begin_anew() -> None:
     assert due(proposed, 670 + 80, BOTH) == [0]
 
 
+def test_the_pause_doubles_though_each_move_goes_on_for_an_hour_before_it_is_withdrawn() -> None:
+    proposed, now, pauses = ProposedMoves(max), START, []
+    for _ in range(7):
+        proposed.propose(("c1",), now)
+        for _ in range(12):
+            now += timedelta(minutes=5)
+            list(proposed.due((BOTH,), now))
+        proposed.withdraw(("c1",), now)
+        again = proposed.next_due(now)
+        assert again is not None
+        pauses.append((again - now).total_seconds())
+        now = again
+
+    assert pauses == [120, 240, 480, 960, 1920, 3600, 3600]
+
+
 def test_the_next_one_is_due_when_the_first_of_them_is() -> None:
     proposed = refused_at(0)
     proposed.propose(("c3",), START)

@@ -212,6 +212,25 @@ def test_with_it_no_other_node_of_the_move_stays_whose_claim_is_deleted() -> Non
     assert moving.withdrawn("c1") == [(("c1",), "its pods could not be evicted")]
 
 
+def test_with_it_no_other_node_of_the_move_stays_whose_machine_ec2_ends() -> None:
+    moving = Moving()
+    moving.model.mark_instance_ending("c2")
+    moving.model.unmark("c1")
+    moving.moves.stays("c1", "its pods could not be evicted")
+
+    assert moving.withdrawn("c1") == [(("c1",), "its pods could not be evicted")]
+
+
+def test_a_node_that_is_gone_by_then_does_not_stay() -> None:
+    moving = Moving()
+    moving.end("c1")
+    moving.moves.stays("c1", "its pods could not be evicted")
+    moving.end("c2")
+
+    assert moving.withdrawn() == []
+    assert moving.made() == [0.2]
+
+
 @pytest.mark.parametrize("name", ["c9", "new"])
 def test_a_node_that_stays_and_is_not_to_go_with_a_move_ends_none(name: str) -> None:
     moving = Moving()

@@ -225,6 +225,13 @@ def test_a_pod_that_suits_a_node_bought_for_others_may_take_their_place() -> Non
     assert not plan.moves
 
 
+def test_limits_count_what_a_move_lists_and_not_what_else_its_pods_could_run_on() -> None:
+    # The move lists types of up to 16 CPU, and its pods could run on one of 32.
+    leaving = Leaving(of=pool("default", ON_DEMAND), left=0, limits={"cpu": 20})
+
+    assert leaving.plan().moves
+
+
 def cells(*, limits: Mapping[str, int] | None = None, left: int = 0) -> ConsolidationPlan:
     """Plan for two nodes whose pods fit on an m5.xlarge each; `left` instances of one are reserved."""
     standing = []
