@@ -22,7 +22,7 @@ from treenail.domain.model.node_deadlines import machine_ends_at
 from treenail.domain.model.nodes import Node, NodeClaim, NodeView, awaited
 from treenail.domain.model.pods import Pod
 from treenail.domain.model.resources import NOTHING, Resources
-from treenail.domain.model.taints import UNSCHEDULABLE
+from treenail.domain.model.taints import UNREGISTERED, UNSCHEDULABLE
 from treenail.domain.termination.drain import (
     Abandon,
     AwaitDetached,
@@ -95,9 +95,15 @@ class Facts:
 
     @property
     def has_pods(self) -> bool:
-        """True if pods may run on its node: on that of a claim that is not understood they may."""
-        claim = self.view.claim
-        return self.node is not None and (claim is None or claim.registered or bool(claim.unread))
+        """True if pods may run on its node: on that of a claim that is not understood they may.
+
+        That it registered is written on the node first, and the watch of claims may be late.
+        """
+        node, claim = self.node, self.view.claim
+        if node is None or claim is None:
+            return node is not None
+        open_to_pods = UNREGISTERED not in node.taints and not awaited(node)
+        return claim.registered or bool(claim.unread) or open_to_pods
 
     @property
     def room(self) -> Resources:

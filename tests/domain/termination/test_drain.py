@@ -16,7 +16,7 @@ from treenail.domain.model.node_pools import Generation
 from treenail.domain.model.nodes import LAUNCHED, NodeView
 from treenail.domain.model.patches import NodePatch
 from treenail.domain.model.pods import Owner, Pod
-from treenail.domain.model.taints import DISRUPTED, Toleration, TolerationOperator
+from treenail.domain.model.taints import DISRUPTED, UNREGISTERED, Toleration, TolerationOperator
 from treenail.domain.termination.drain import (
     Abandon,
     AwaitGone,
@@ -110,12 +110,20 @@ SETTLED = 10
             id="one of the old API that a user has cordoned is cordoned",
         ),
         pytest.param(
-            view(of_claim={"conditions": conditions(LAUNCHED)}),
+            view(of_claim={"conditions": conditions(LAUNCHED)}, of_node={"taints": (UNREGISTERED,)}),
             (),
             leaving(),
             0,
             DeleteClaim(claim=claim_of(view(of_claim={"conditions": conditions(LAUNCHED)}))),
             id="one that has not registered is not cordoned",
+        ),
+        pytest.param(
+            view(of_claim={"conditions": conditions(LAUNCHED)}),
+            (),
+            leaving(),
+            0,
+            Cordon(node=node_of(view()), patch=NodePatch(labels=EXCLUDED, add_taints=(DISRUPTED,))),
+            id="one that takes pods already is, though its claim does not say yet that it registered",
         ),
         # the way back
         pytest.param(
@@ -269,7 +277,7 @@ SETTLED = 10
             id="a drain is over once",
         ),
         pytest.param(
-            going(of_claim={"conditions": conditions(LAUNCHED)}),
+            going(of_claim={"conditions": conditions(LAUNCHED)}, of_node={"taints": (UNREGISTERED,)}),
             (pod(),),
             leaving(),
             0,

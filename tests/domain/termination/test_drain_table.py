@@ -19,7 +19,7 @@ from treenail.domain.model import labels
 from treenail.domain.model.causes import Cause
 from treenail.domain.model.nodes import LAUNCHED, READY, Condition, NodeView, Status
 from treenail.domain.model.pods import Pod
-from treenail.domain.model.taints import DISRUPTED
+from treenail.domain.model.taints import DISRUPTED, UNREGISTERED
 from treenail.domain.termination.drain import (
     Abandon,
     AwaitDetached,
@@ -192,7 +192,8 @@ STARTING = {"conditions": conditions(LAUNCHED)}
 EARLY = {"annotations": {labels.MADE_EARLY: "true"}, "conditions": ()}
 NODES = {
     "in use": view(),
-    "not joined": view(of_claim=STARTING),
+    "not joined": view(of_claim=STARTING, of_node={"taints": (UNREGISTERED,)}),
+    "joined, and its claim does not say so yet": view(of_claim=STARTING),
     "made early": view(of_claim=STARTING, of_node=EARLY),
     "not launched": NodeView(claim=claim("c1")),
     "marked": NodeView(claim=claim("c1", annotations=MARK)),
