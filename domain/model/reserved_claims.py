@@ -7,6 +7,7 @@ from datetime import datetime
 
 from treenail.domain.model import labels
 from treenail.domain.model.nodes import LAUNCHED, NodeClaim
+from treenail.domain.model.requirements import Requirements
 
 # When each claim in a reservation was launched, by the reservation's id; None where it is still to be.
 InReservations = Mapping[str, Sequence[datetime | None]]
@@ -26,5 +27,10 @@ def reservation_of(claim: NodeClaim) -> str:
     """Return the id of the reservation a claim is, or is to be, launched into; "" where it is into none."""
     if claim.launched:
         return claim.labels.get(labels.RESERVATION_ID, "")
-    asked = claim.requirements.get(labels.RESERVATION_ID)
+    return asked_reservation(claim.requirements)
+
+
+def asked_reservation(requirements: Requirements) -> str:
+    """Return the id of the one reservation that is asked for; "" where none is, or no certain one."""
+    asked = requirements.get(labels.RESERVATION_ID)
     return (asked.single or "") if asked is not None else ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from treenail.domain.model import labels
 from treenail.domain.model.requirements import Requirements
+from treenail.domain.model.reserved_claims import asked_reservation
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.refusal_reasons import Refusal, sentence
 from treenail.domain.packing.remedies import Remedy
@@ -37,8 +37,7 @@ class PlannedClaim:
     @property
     def reservation(self) -> str:
         """The id of the capacity reservation that it is bought in, "" for none."""
-        asked = self.requirements.get(labels.RESERVATION_ID)
-        return (asked.single or "") if asked is not None else ""
+        return asked_reservation(self.requirements)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.domain.packing.consolidation.clusters import Cluster, Standing, node, of_type
+from tests.domain.packing.consolidation.clusters import Cluster, Standing, node
 from tests.domain.packing.problems import (
     asking,
     catalogue,
@@ -238,9 +238,7 @@ def cells(*, limits: Mapping[str, int] | None = None, left: int = 0) -> Consolid
     for name in ("one", "other"):
         cell = {"cell": name}
         some = pods(name, 3, asking("1200m", selector=cell))
-        standing.append(
-            replace(node(name, "m5.4xlarge", *some, node_labels=cell), type=of_type("m5.4xlarge"))
-        )
+        standing.append(node(name, "m5.4xlarge", *some, node_labels=cell))
     of = pool("default", EITHER, is_in("cell", "one", "other"))
     types = tuple(one for one in catalogue() if one.name == "m5.xlarge")
     counts = (count("cr-1", "m5.xlarge", "zone-a", left=left),) if left else ()
