@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Final
@@ -19,7 +20,8 @@ class FactPublisher:
     """A publisher of facts to one listener: all objects, once every resource was read, then the changes.
 
     It runs on a thread of its own. While the listener is congested nothing is sent; an object that changes
-    meanwhile is sent once, in its last state.
+    meanwhile is sent once, in its last state. After a quiet time a fact is sent at once; those that come in
+    the next moment are sent together, as each sending wakes this thread and the listener's.
     """
 
     def __init__(
@@ -38,30 +40,29 @@ class FactPublisher:
         self._uniform = uniform
         self._congested = congested
         self._clock = clock
-        self._stopped = False
+        self._stopped = threading.Event()
         self._resync_at: float | None = None
 
     def run(self) -> None:
         """Send facts until stopped."""
         while self._something_to_tell():
             if self._congested():
-                with self._store.wake:
-                    self._store.wake.wait_for(lambda: self._stopped, self._pace.congested)
-                continue
-            self._tell()
+                self._stopped.wait(self._pace.congested)
+            elif self._tell() < _AT_ONCE:
+                self._stopped.wait(self._pace.gather)
 
     def stop(self) -> None:
         """Send nothing any more."""
         with self._store.wake:
-            self._stopped = True
+            self._stopped.set()
             self._store.wake.notify_all()
 
     def _something_to_tell(self) -> bool:
         """Wait until there is something to tell; False where nothing is any more."""
         with self._store.wake:
-            while not self._stopped and not self._due():
+            while not self._stopped.is_set() and not self._due():
                 self._store.wake.wait(self._until_resync())
-            return not self._stopped
+            return not self._stopped.is_set()
 
     def _due(self) -> bool:
         if self._resync_at is None:
@@ -74,7 +75,8 @@ class FactPublisher:
     def _until_resync(self) -> float | None:
         return None if self._resync_at is None else max(0.0, self._resync_at - self._clock())
 
-    def _tell(self) -> None:
+    def _tell(self) -> int:
+        """Send what is to be told next; return how many facts that were."""
         facts: tuple[ClusterFact, ...]
         with self._store.wake:
             resync = self._resync_due()
@@ -84,6 +86,7 @@ class FactPublisher:
         else:
             facts = self._store.take(_AT_ONCE)
         for fact in facts:
-            if self._stopped:
-                return
+            if self._stopped.is_set():
+                break
             self._to.tell(fact)
+        return len(facts)

@@ -18,8 +18,8 @@ class Pace:
     `watch` is how long the server is asked to keep a watch open, `idle` how long one may be silent before
     its connection is taken to be dead: on a live one a bookmark comes about every minute. `first_pause`
     and `longest_pause` bound the pauses after failures, `congested` is how long a crowded inbox is left
-    alone. `page` is how many objects are asked for at a time. `linger` is how long a watch that is kept only
-    while somebody asks goes on after that.
+    alone, `gather` how long changes gather after some were told. `page` is how many objects are asked for at
+    a time. `linger` is how long a watch that is kept only while somebody asks goes on after that.
     """
 
     resync: Between = (540.0, 660.0)
@@ -32,6 +32,7 @@ class Pace:
     first_pause: float = 0.5
     longest_pause: float = 30.0
     congested: float = 0.02
+    gather: float = 0.01
     stop: float = 2.0
     page: int = 500
     linger: float = 120.0

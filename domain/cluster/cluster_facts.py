@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Final, TypeAlias
+from operator import attrgetter
+from typing import Final, TypeAlias, get_args
 
 from treenail.domain.cluster.workloads import Workload
 from treenail.domain.model.capacity_buffers import CapacityBuffer
@@ -157,9 +158,18 @@ def key_of(thing: ClusterObject) -> str:
 
 def says_the_same(thing: ClusterObject, known: ClusterObject | None) -> bool:
     """Return whether nothing that we look at has changed since `known` but the revision."""
-    return known is not None and replace(thing, resource_version=known.resource_version) == known
+    if type(thing) is not type(known):
+        return False
+    content = _CONTENT[type(thing)]
+    return bool(content(thing) == content(known))
 
 
+# What reads the fields of an object that are compared, but for its revision. Each change of a pod is compared
+# with what was known of it twice, and a copy with the other's revision takes six times as long.
+_CONTENT: Final[Mapping[type, Callable[[object], object]]] = {
+    of: attrgetter(*(one.name for one in fields(of) if one.compare and one.name != "resource_version"))
+    for of in get_args(ClusterObject)
+}
 _KINDS: Final[Mapping[type, Kind]] = {
     Pod: Kind.POD,
     Node: Kind.NODE,
