@@ -26,6 +26,7 @@ from treenail.domain.packing.context import PackingContext
 from treenail.domain.packing.offers.node_options import NodeOptions
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PlannedClaim
+from treenail.domain.packing.pods.classes import PodClass
 from treenail.domain.packing.pods.demands import Demand
 from treenail.domain.packing.pods.relaxation import Relaxation
 from treenail.domain.packing.problem import Problem
@@ -36,8 +37,8 @@ class PodsToPlace:
     """Pods of one class (by its `index`) that leave their nodes: each requests `requests` (R).
 
     `planned` is how many are planned to go to each node, by row. `may_go` (M) are the rows that the scheduler
-    may choose from, each once; None where rules bind the pods to others, and they count where they are
-    planned. Those with the largest `size`, a share of the nodes that go, are evicted first.
+    may choose from, each once; None where rules that must hold bind the pods to others, and they count where
+    they are planned. Those with the largest `size`, a share of the nodes that go, are evicted first.
     """
 
     index: int
@@ -108,6 +109,15 @@ class _NewNodes:
         return False
 
 
+def _bound(one: PodClass) -> bool:
+    """Return whether spread, affinity or anti-affinity that must hold binds pods to others.
+
+    What they only prefer of other pods binds nobody: the scheduler weighs it against how empty a node is.
+    """
+    required = any(level.terms for level in one.relaxation.required)
+    return required or any(group.opposed for group in one.counted)
+
+
 class EmptiestFirst:
     """The scheduler that prefers the emptiest node, in a cluster under one search."""
 
@@ -157,13 +167,11 @@ class EmptiestFirst:
         removed = np.maximum(self._whole[[self._rows[name] for name in trial.removed]].sum(axis=0), 1.0)
         for index, rows in planned.items():
             one = self._classes[index]
-            levels = one.relaxation.levels
             if one.relaxation not in suited:
                 suited[one.relaxation] = self._suited(one.relaxation, new)
             may_go = np.union1d(suited[one.relaxation], np.array(sorted(rows), dtype=np.intp))
-            bound = bool(one.counted) or any(level.terms for level in levels)
             size = float((one.requests / removed).max())
-            yield PodsToPlace(index, one.requests, rows, None if bound else may_go, size)
+            yield PodsToPlace(index, one.requests, rows, None if _bound(one) else may_go, size)
 
     def _new_nodes(self, claims: Sequence[PlannedClaim]) -> Iterator[_NewNodes]:
         """Yield the nodes that claims become, those together that suit the same pods."""

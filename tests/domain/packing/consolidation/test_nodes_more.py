@@ -25,7 +25,7 @@ from treenail.domain.model import labels
 from treenail.domain.model.capacity_reservations import with_reserved
 from treenail.domain.model.instance_types import InstanceType
 from treenail.domain.model.node_pools import NodePool
-from treenail.domain.model.pods import Expression, PodSpec
+from treenail.domain.model.pods import Expression, LabelSelector, PodAffinityTerm, PodSpec, TopologySpread
 from treenail.domain.model.requirements import Operator
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.consolidation.bought import Bought
@@ -63,15 +63,17 @@ class Leaving:
     left: int = 1
     required: tuple[tuple[Expression, ...], ...] = ()
     preferred: tuple[tuple[int, tuple[Expression, ...]], ...] = ()
+    spread: tuple[TopologySpread, ...] = ()
     node_labels: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, int] | None = None
     types: tuple[InstanceType, ...] = field(default_factory=catalogue)
     beside: tuple[PoolOffer, ...] = ()
+    others: tuple[Standing, ...] = ()
     price: float = 0.768
     terms: PoolTerms = FOUR_HOURS
 
     def spec(self, cpu: str) -> PodSpec:
-        return asking(cpu, required=self.required, preferred=self.preferred)
+        return replace(asking(cpu, required=self.required, preferred=self.preferred), spread=self.spread)
 
     def offers(self) -> tuple[PoolOffer, ...]:
         counts = (count("cr-1", "m5.xlarge", "zone-a", left=self.left),) if self.left else ()
@@ -84,9 +86,10 @@ class Leaving:
         yield replace(node("big", "m5.4xlarge", *some, node_labels=self.node_labels), type=dear)
         yield node("half", "m5.2xlarge", *pods("stay", 1, asking("4270m")), node_labels=self.node_labels)
         yield node("free", "m5.2xlarge", node_labels=self.node_labels)
+        yield from self.others
 
     def cluster(self) -> Cluster:
-        staying = frozenset(("half", "free"))
+        staying = frozenset(("half", "free", *(one.name for one in self.others)))
         return Cluster(nodes=tuple(self.nodes()), offers=self.offers(), staying=staying)
 
     def plan(self) -> ConsolidationPlan:
@@ -189,6 +192,22 @@ def test_what_pods_prefer_of_the_way_to_buy_is_kept() -> None:
     preferred = ((100, (on(labels.CAPACITY_TYPE, "reserved", "on-demand"),)),)
 
     assert Leaving(of=all_ways, preferred=preferred, node_labels=IN_RESERVED).more() == SMALLEST
+
+
+@pytest.mark.parametrize(("hard", "price"), [(False, SMALLEST), (True, 0.0)])
+def test_a_spread_that_pods_only_prefer_does_not_hold_them_where_they_are_planned(
+    *, hard: bool, price: float
+) -> None:
+    spread = TopologySpread(labels.HOSTNAME, max_skew=20, hard=hard, selector=LabelSelector())
+
+    assert Leaving(spread=(spread,)).more() == price
+
+
+def test_pods_that_others_must_keep_away_from_count_where_they_are_planned() -> None:
+    alone = PodAffinityTerm(labels.HOSTNAME, LabelSelector(), anti=True)
+    guard = replace(asking("1"), pod_affinity=(alone,))
+
+    assert Leaving(others=(node("guarded", "m5.large", *pods("guard", 1, guard)),)).more() == 0.0
 
 
 @pytest.mark.parametrize("payback", [None, timedelta(hours=8760)])
