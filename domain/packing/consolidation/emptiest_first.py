@@ -167,11 +167,13 @@ class EmptiestFirst:
         removed = np.maximum(self._whole[[self._rows[name] for name in trial.removed]].sum(axis=0), 1.0)
         for index, rows in planned.items():
             one = self._classes[index]
-            if one.relaxation not in suited:
-                suited[one.relaxation] = self._suited(one.relaxation, new)
-            may_go = np.union1d(suited[one.relaxation], np.array(sorted(rows), dtype=np.intp))
+            may_go = None
+            if not _bound(one):
+                if one.relaxation not in suited:
+                    suited[one.relaxation] = self._suited(one.relaxation, new)
+                may_go = np.union1d(suited[one.relaxation], np.array(sorted(rows), dtype=np.intp))
             size = float((one.requests / removed).max())
-            yield PodsToPlace(index, one.requests, rows, None if _bound(one) else may_go, size)
+            yield PodsToPlace(index, one.requests, rows, may_go, size)
 
     def _new_nodes(self, claims: Sequence[PlannedClaim]) -> Iterator[_NewNodes]:
         """Yield the nodes that claims become, those together that suit the same pods."""

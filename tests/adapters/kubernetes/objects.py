@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.adapters.kubernetes.scripted import Tree
+from treenail.adapters.api.items import Item
+from treenail.adapters.api.reading import Reading
+from treenail.adapters.kubernetes.items import items_of
+from treenail.adapters.kubernetes.resources import Resource
+
+
+def item(resource: Resource, tree: Tree) -> Item:
+    """The object as the watches read it."""
+    return items_of(resource, Reading()).read(json.dumps(tree).encode())
 
 
 def meta(name: str, version: int, *, namespace: str = "", uid: str = "", **more: object) -> Tree:

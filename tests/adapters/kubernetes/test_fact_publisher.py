@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,12 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.adapters.kubernetes.objects import pod
+from tests.adapters.kubernetes.objects import item, pod
 from tests.adapters.kubernetes.rig import FAST, SOON, Heard, middle
-from treenail.adapters.api.reading import Reading
 from treenail.adapters.kubernetes import fact_publisher
 from treenail.adapters.kubernetes.fact_publisher import FactPublisher
-from treenail.adapters.kubernetes.items import items_of
 from treenail.adapters.kubernetes.resources import POD
 from treenail.adapters.kubernetes.watch_store import WatchStore
 from treenail.domain.cluster.cluster_facts import ObjectSeen, Resynced, key_of
@@ -33,13 +30,12 @@ class Subject:
             congested=lambda: False,
         )
         self.thread = threading.Thread(target=self.publisher.run)
-        self._items = items_of(POD, Reading())
 
     def changes(self, *names: str, version: int) -> None:
         """Have pods change, all before anybody looks."""
         with self.store.wake:
             for number, name in enumerate(names, version):
-                self.store.seen(POD, self._items.read(json.dumps(pod(name, number, n=str(number))).encode()))
+                self.store.seen(POD, item(POD, pod(name, number, n=str(number))))
 
     def stop(self) -> None:
         self.publisher.stop()

@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-import json
 from typing import Final
 
-from tests.adapters.kubernetes.objects import meta, node, node_pool, pod, provisioner
+from tests.adapters.kubernetes.objects import item, meta, node, node_pool, pod, provisioner
 from tests.adapters.kubernetes.scripted import Tree
-from treenail.adapters.api.items import Item
-from treenail.adapters.api.reading import Reading
-from treenail.adapters.kubernetes.items import items_of
 from treenail.adapters.kubernetes.resources import (
     DEVICE_TAINT_RULES,
     NODE,
@@ -21,10 +17,6 @@ from treenail.adapters.kubernetes.watch_store import WatchStore
 from treenail.domain.cluster.cluster_facts import Kind, ObjectGone, ObjectSeen, key_of
 
 ALL: Final = 100
-
-
-def item(resource: Resource, tree: Tree) -> Item:
-    return items_of(resource, Reading()).read(json.dumps(tree).encode())
 
 
 def told(store: WatchStore, most: int = ALL) -> list[tuple[str, str, int]]:
