@@ -39,6 +39,7 @@ FIGURES: Final = (
     "seconds",
     "last_node_seconds",
     "cpu_seconds",
+    "parts_cpu_seconds",
     "resident_mib",
     "nodes",
     "dollars_per_hour",

@@ -19,6 +19,7 @@ RUN = Run(
     seconds=2.0,
     last_node_seconds=1.5,
     cpu_seconds=0.2,
+    parts_cpu_seconds=1.5,
     resident_mib=100.0,
     nodes=1,
     dollars_per_hour=0.5,
@@ -59,7 +60,7 @@ def test_the_table_shows_medians_by_size_and_controller() -> None:
     lines = table([RUN, slower, middling, other]).splitlines()
 
     assert lines[0].startswith("| pods | controller | runs | seconds | last node seconds |")
-    assert lines[2].startswith("| 5 | treenail | 3 | 3.5 | 1.5 | 0.2 | 100 | 1 |")
+    assert lines[2].startswith("| 5 | treenail | 3 | 3.5 | 1.5 | 0.2 | 1.5 | 100 | 1 |")
     assert lines[3].startswith("| 500 | karpenter | 1 | 17.4 |")
 
 
