@@ -62,8 +62,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """What was measured. Seconds count from the first POST: to the last new node, to all pods ready.
 
     CPU seconds are those of the controller and its children in that time, `parts_cpu_seconds` those of the
-    control plane and KWOK. On a virtual machine that shares its cores these may differ by half from one run
-    to the next for the same calls, and so do the seconds: compare runs whose parts took about as much.
+    control plane and KWOK, which serve its calls too. On a virtual machine that shares its cores both may
+    differ by half between runs of the same controller, and the seconds with them: medians need more runs.
     `resident_mib` is the most that was seen, `dollars_per_hour` what all nodes cost.
     """
 
