@@ -40,6 +40,7 @@ FIGURES: Final = (
     "last_node_seconds",
     "cpu_seconds",
     "parts_cpu_seconds",
+    "probe_ms",
     "resident_mib",
     "nodes",
     "dollars_per_hour",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import msgspec
 import yaml
 
 from tests.bench.real.contestants import POOL_PATH, Contestant, common_env
+from tests.bench.real.host_speed import probe_ms
 from tests.bench.real.usage import usage
 from tests.real.parts.control_plane import ControlPlane
 from tests.real.parts.loopback import answers, free_ports
@@ -64,6 +66,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     CPU seconds are those of the controller and its children in that time, `parts_cpu_seconds` those of the
     control plane and KWOK, which serve its calls too. On a virtual machine that shares its cores both may
     differ by half between runs of the same controller, and the seconds with them: medians need more runs.
+    `probe_ms` tells such runs: it is the mean CPU time of the same piece of work, done again and again.
     `resident_mib` is the most that was seen, `dollars_per_hour` what all nodes cost.
     """
 
@@ -74,6 +77,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     last_node_seconds: float
     cpu_seconds: float
     parts_cpu_seconds: float
+    probe_ms: float
     resident_mib: float
     nodes: int
     dollars_per_hour: float
@@ -218,12 +222,14 @@ def _measure(name: str, parts: ControlPlane, processes: Processes, shape: Shape,
     pid = processes.pid(name)
     before, parts_before = usage(pid), _cpu_seconds(parts)
     most, nodes, last_node = before.resident_bytes, len(parts.request("GET", NODES)[1]["items"]), 0.0
+    probes: list[float] = []
     begun = time.monotonic()
     for number, what in enumerate(shape.objects()):
         time.sleep(shape.pause if number else 0.0)
         made(parts, shape.path, what)
     while True:
         most = max(most, usage(pid).resident_bytes)
+        probes.append(probe_ms())
         there = len(parts.request("GET", NODES)[1]["items"])
         if there > nodes:
             nodes, last_node = there, time.monotonic() - begun
@@ -244,6 +250,7 @@ def _measure(name: str, parts: ControlPlane, processes: Processes, shape: Shape,
         last_node_seconds=round(last_node, 2),
         cpu_seconds=round(after.cpu_seconds - before.cpu_seconds, 2),
         parts_cpu_seconds=round(parts_after - parts_before, 2),
+        probe_ms=round(statistics.mean(probes), 2),
         resident_mib=round(max(most, after.resident_bytes) / MIB, 1),
         nodes=len(bought),
         dollars_per_hour=round(sum(float(n["metadata"]["labels"].get(PRICE, 0)) for n in bought), 4),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ import pytest
 from tests.bench.real.__main__ import table, turns
 from tests.bench.real.contest import Run, Shape
 from tests.bench.real.contestants import Contestant
+from tests.bench.real.host_speed import probe_ms
 from tests.bench.real.process_state import process_state
 from tests.bench.real.usage import usage
 
@@ -20,6 +22,7 @@ RUN = Run(
     last_node_seconds=1.5,
     cpu_seconds=0.2,
     parts_cpu_seconds=1.5,
+    probe_ms=0.8,
     resident_mib=100.0,
     nodes=1,
     dollars_per_hour=0.5,
@@ -60,7 +63,7 @@ def test_the_table_shows_medians_by_size_and_controller() -> None:
     lines = table([RUN, slower, middling, other]).splitlines()
 
     assert lines[0].startswith("| pods | controller | runs | seconds | last node seconds |")
-    assert lines[2].startswith("| 5 | treenail | 3 | 3.5 | 1.5 | 0.2 | 1.5 | 100 | 1 |")
+    assert lines[2].startswith("| 5 | treenail | 3 | 3.5 | 1.5 | 0.2 | 1.5 | 0.8 | 100 | 1 |")
     assert lines[3].startswith("| 500 | karpenter | 1 | 17.4 |")
 
 
@@ -90,6 +93,14 @@ def test_the_memory_of_what_a_process_started_counts_too() -> None:
 
     assert used.resident_bytes > 60 << 20
     assert used.cpu_seconds > 0
+
+
+def test_the_probe_counts_the_cpu_time_of_its_own_thread() -> None:
+    begun = time.thread_time()
+    found = probe_ms()
+    used = (time.thread_time() - begun) * 1000
+
+    assert 0 < found <= used
 
 
 def test_a_process_that_is_gone_uses_nothing() -> None:
