@@ -11,8 +11,8 @@ _LOOPS: Final = 10_000
 def probe_ms() -> float:
     """Do a fixed piece of work, about a millisecond of it, and return the CPU time it took, in ms.
 
-    On a virtual machine the same work may take twice the CPU time from one minute to the next, as others use
-    the cores' other threads, and no count of stolen time tells it.
+    On a virtual machine the same work may take twice the CPU time from one second to the next, while the
+    kernel counts hardly any of it as stolen: probably other guests share the physical cores.
     """
     begun = time.thread_time()
     value = 0
