@@ -25,6 +25,7 @@ def system_settings(settings: Settings) -> SystemSettings:
             min_values=settings.min_values_policy,
             default_spread=settings.scheduler_config,
             node_overhead_cost=settings.node_overhead_cost,
+            spot_is_replaced=settings.feature_gates["SpotToSpotConsolidation"],
         ),
         early_binding=settings.early_binding,
         tags=settings.aws_tags,

@@ -67,7 +67,7 @@ class Snapshot:
         And with what they ordinarily offer, where some of it has run out.
         """
         pods = asking_for_devices(self.pods, self.volumes)
-        to_come = frozenset(pod.uid for pod in pods if is_to_come(pod)) if ordinary_offers else frozenset()
+        to_come = frozenset(pod.uid for pod in pods if is_to_come(pod))
         return Problem(
             pods=with_default_spread(pods, settings.default_spread),
             existing_nodes=self.existing_nodes,

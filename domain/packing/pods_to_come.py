@@ -32,7 +32,7 @@ def pack_but_last_resorts(problem: Problem) -> PackingPlan:
     """
     plan = pack(problem)
     pods = {pod.uid: pod for pod in problem.pods if pod.uid in problem.to_come}
-    if not _to_buy(plan, pods):
+    if not problem.ordinary_offers or not _to_buy(plan, pods):
         return plan
     waiting = _last_resorts(problem, pods, plan, pack(replace(problem, offers=problem.ordinary_offers)))
     theirs = {uid: pod for uid, pod in pods.items() if _workload(pod) in waiting}

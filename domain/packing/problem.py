@@ -143,7 +143,8 @@ class PackingSettings:
 
     `steps` bounds the work, so that equal problems give equal plans; None is no bound. `node_overhead_cost`
     ($/h) is what a node costs beside its price and its volumes, unless its pool says otherwise. Pods that
-    have no topology spread have `default_spread`, among the pods of their workload.
+    have no topology spread have `default_spread`, among the pods of their workload. `spot_is_replaced` says
+    that consolidation may replace a spot node with a smaller one.
     """
 
     packing: Packing = Packing.CHEAPEST
@@ -153,6 +154,7 @@ class PackingSettings:
     preferences: PreferencePolicy = PreferencePolicy.RESPECT
     min_values: MinValuesPolicy = MinValuesPolicy.STRICT
     default_spread: tuple[TopologySpread, ...] = ()
+    spot_is_replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,9 +164,9 @@ class Problem:
     `existing_nodes` come in the order Karpenter fills them: initialized first, then by name. `offers` come
     heaviest first. `daemons` are the specs of the DaemonSets; which run on a new node is for the
     packer to tell. `volumes` are the needs of those pods that have volumes or resource claims, by uid;
-    `namespaces` the labels of namespaces, by name. `to_come` are the uids of pods that are still to be made,
-    and `ordinary_offers` the offers as they would be had no capacity run out, and were all claims launched:
-    both are only filled in where that makes a difference.
+    `namespaces` the labels of namespaces, by name. `to_come` are the uids of pods that are still to be made.
+    `ordinary_offers` are the offers as they would be had no capacity run out, and were all claims launched:
+    only filled in where pods are to come, and that makes a difference to them.
     """
 
     pods: tuple[Pod, ...]

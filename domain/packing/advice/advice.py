@@ -99,7 +99,7 @@ class _Adviser:
         self._pack = pack
         self._anew = anew
         self._effort = effort
-        self._to_come = problem.to_come
+        self._to_come = problem.to_come if problem.ordinary_offers else frozenset()
         self._remainder = Remainder(problem, plan)
         self._tries = Tries(effort.in_all)
         self._classes_left = effort.classes
@@ -110,7 +110,7 @@ class _Adviser:
         self._bystanders: Bystanders | None = None
 
     def advised(self, group: RefusedClass) -> RefusedClass:
-        # Pods that do not exist yet need no remedy: nobody asks why they are refused.
+        # Capacity that ran out comes back. Pods that are not there yet need no remedy for that.
         if self._to_come.issuperset(group.pods):
             return replace(group, nearest=furthest(group.refusals))
         self._classes_left -= 1

@@ -269,7 +269,7 @@ class Attempt:
             planned_nodes, pod_groups = self._placed_late(in_order, planned_nodes)
         self._buy(planned_nodes, pod_groups)
 
-    def _buy(self, planned_nodes: Sequence[PlannedNode], pod_groups: Iterable[PodGroup]) -> None:
+    def _buy(self, planned_nodes: Sequence[PlannedNode], pod_groups: Sequence[PodGroup]) -> None:
         self._drop_unplaced(pod_groups, placed_in(planned_nodes))
         self._wanted, self._cost = _wanted(pod_groups), cost_of(planned_nodes)
         by_index = {pod_group.index: pod_group for pod_group in pod_groups}
@@ -278,10 +278,24 @@ class Attempt:
             planned_nodes,
             self._context.option_order,
         )
+        planned_nodes = self._nodes.smaller(planned_nodes, pod_groups, self._to_come(pod_groups))
         self.outcome.buy(planned_nodes, by_index, bound, self._nodes.finishing())
         if self._steps.exhausted:
             waiting = [one.index for one in self._parsed.classes if self.outcome.waiting(one.index)]
             self.outcome.deferred.update(waiting)
+
+    def _to_come(self, pod_groups: Iterable[PodGroup]) -> Mapping[int, float]:
+        """Return which share of each group's units are pods still to be made; nothing where no pod is."""
+        to_come = self._context.problem.to_come
+        if not to_come:
+            return {}
+        shares = [sum(pod.uid in to_come for pod in pods) / len(pods) for _, pods in self._parsed.parts]
+        return {
+            pod_group.index: sum(each.pods * shares[each.placement.one.index] for each in pod_group.waiting)
+            / pod_group.units
+            for pod_group in pod_groups
+            if pod_group.waiting
+        }
 
     def _drop_unplaced(self, pod_groups: Iterable[PodGroup], placed: Mapping[int, int]) -> None:
         """Note that units without a planned node have no place any longer: they are refused."""

@@ -13,6 +13,7 @@ from treenail.domain.packing.nodes.components import Component, components
 from treenail.domain.packing.nodes.first_fit import FirstFit
 from treenail.domain.packing.nodes.late_placement import LatePlacement
 from treenail.domain.packing.nodes.planning_context import PlanningContext
+from treenail.domain.packing.nodes.smaller_nodes import SmallerNodes
 from treenail.domain.packing.nodes.without_domains import without_domains
 from treenail.domain.packing.offers.limits_in_plan import RemainingLimits
 from treenail.domain.packing.offers.node_options import NodeOptions
@@ -152,6 +153,28 @@ class NodePlanner:
         late_placement = LatePlacement(planned_nodes, context, self._stand)
         left = late_placement.place(pod_group, units)
         return late_placement.planned_nodes, left
+
+    def smaller(
+        self,
+        planned_nodes: Sequence[PlannedNode],
+        pod_groups: Sequence[PodGroup],
+        to_come: Mapping[int, float],
+    ) -> Sequence[PlannedNode]:
+        """Return smaller nodes where pods to come would get large ones, and `planned_nodes` otherwise.
+
+        `to_come` is which share of each group's units (by index) are pods to come.
+        """
+        if not to_come or self._settings.packing is not Packing.CHEAPEST:
+            return planned_nodes
+        context = self._context(self.remaining_limits, self._rules_of(pod_groups))
+        smaller = SmallerNodes(pod_groups, to_come, context, spot_is_replaced=self._settings.spot_is_replaced)
+        try:
+            found = smaller.planned_nodes(planned_nodes)
+        except Exception as error:  # noqa: BLE001 (large nodes are better than none)
+            self.problems.append(f"smaller nodes were not found: {type(error).__name__}: {error}")
+            return planned_nodes
+        self.remaining_limits = smaller.remaining_limits
+        return found
 
     def bound(
         self, pod_groups: Sequence[PodGroup], planned_nodes: Sequence[PlannedNode], option_order: OptionOrder

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.domain.packing.pods_of_workloads import asked, left_out, wish
 from tests.domain.packing.problems import (
     ZONES,
     asking,
@@ -14,18 +15,16 @@ from tests.domain.packing.problems import (
     instance_type,
     is_in,
     offer,
-    pods,
     pool,
-    problem,
 )
 from treenail.domain.model import labels
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.pods import Owner, Pod
+from treenail.domain.model.pods import Pod
 from treenail.domain.model.taints import Effect, Taint
 from treenail.domain.packing.decide import decide
 from treenail.domain.packing.pack import pack
 from treenail.domain.packing.plan import PackingPlan
-from treenail.domain.packing.problem import PoolOffer, Problem
+from treenail.domain.packing.problem import PoolOffer
 from treenail.domain.packing.refusal_reasons import Reason
 
 SPOT = is_in(labels.CAPACITY_TYPE, labels.SPOT)
@@ -35,29 +34,6 @@ NO_SPOT = tuple((zone, labels.SPOT) for zone in ZONES)
 
 def types(out_of: Iterable[tuple[str, str]] = ()) -> tuple[InstanceType, ...]:
     return (instance_type("c5.2xlarge", cpu=8, memory=16, price=0.34, out_of=out_of),)
-
-
-def of(workload: str, some: Iterable[Pod]) -> tuple[Pod, ...]:
-    owner = Owner(kind="ReplicaSet", name=workload, uid=workload)
-    return tuple(replace(pod, owners=(owner,)) for pod in some)
-
-
-def wish(name: str, there: int, to_come: int, cpu: int = 1) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:
-    """Return the pods of a workload: those that wait, and those still to come."""
-    return of(name, pods(name, there, asking(cpu))), of(name, pods(f"{name}-expected", to_come, asking(cpu)))
-
-
-def asked(
-    *wishes: tuple[tuple[Pod, ...], tuple[Pod, ...]],
-    offers: tuple[PoolOffer, ...],
-    ordinarily: tuple[PoolOffer, ...],
-) -> Problem:
-    there, to_come = zip(*wishes, strict=True)
-    return replace(
-        problem(*there, *to_come, offers=offers),
-        to_come=frozenset(pod.uid for some in to_come for pod in some),
-        ordinary_offers=ordinarily,
-    )
 
 
 def two_pools(out_of: Iterable[tuple[str, str]] = ()) -> tuple[PoolOffer, ...]:
@@ -77,10 +53,6 @@ def bought_for(plan: PackingPlan) -> dict[str, set[str]]:
     for claim in plan.claims:
         found.setdefault(claim.pool, set()).update(claim.pods)
     return found
-
-
-def left_out(plan: PackingPlan) -> set[str]:
-    return {uid for group in plan.refused for uid in group.pods}
 
 
 def test_a_lighter_pool_is_bought_from_for_pods_that_wait_and_not_for_those_to_come() -> None:
@@ -178,6 +150,6 @@ def test_every_pod_is_accounted_for_and_those_that_wait_get_what_they_would_alon
 
 
 def test_where_nothing_ran_out_the_plan_is_that_of_the_packer() -> None:
-    one = asked(wish("web", 3, 30), offers=two_pools(), ordinarily=())
+    one = asked(wish("web", 3, 30), offers=two_pools())
 
     assert decide(one) == pack(one)
