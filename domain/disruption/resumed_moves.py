@@ -20,7 +20,7 @@ from treenail.domain.model.causes import BUDGETED, Cause
 from treenail.domain.model.claims import DECISION, promised_pods, replaced_nodes
 from treenail.domain.model.cordons import marked
 from treenail.domain.model.labels import CONSOLIDATED
-from treenail.domain.model.node_pools import ConsolidationPolicy, NodePool
+from treenail.domain.model.node_pools import NodePool
 from treenail.domain.model.nodes import NodeClaim, NodeView
 
 
@@ -154,5 +154,5 @@ def _consolidations(
 def _may_consolidate(model: ClusterModel, one: _Replaced, placed: Collection[str]) -> bool:
     """Return whether its pool would still give a node up to save something, and its pods all have places."""
     rules, pods = one.pool.disruption, model.objects.pods_of(one.view)
-    allowed = rules.consolidate_after is not None and rules.policy is not ConsolidationPolicy.WHEN_EMPTY
+    allowed = rules.moves_pods
     return allowed and all(pod.uid in placed for pod in pods if pod.reschedulable)

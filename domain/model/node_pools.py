@@ -79,6 +79,11 @@ class Disruption:
     expire_after: timedelta | None = None
     budgets: tuple[Budget, ...] = ()
 
+    @property
+    def moves_pods(self) -> bool:
+        """True if nodes are also given back that are not empty, once their pods have places elsewhere."""
+        return self.consolidate_after is not None and self.policy is not ConsolidationPolicy.WHEN_EMPTY
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodePool:

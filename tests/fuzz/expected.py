@@ -83,12 +83,14 @@ class ToCome(Simulation):
         )
 
 
-def decide_before_they_come(catalogue: Path, items: Sequence[Manifest]) -> Written:
+def decide_before_they_come(
+    catalogue: Path, items: Sequence[Manifest], settings: PackingSettings | None = None
+) -> Written:
     """Return a decision made when each app had one pod, with those that came then in their places."""
     manifests = parse_manifests(text(items).encode(), "scenario")
     decoded = decode_all(manifests, node_classes_optional=True)
     types = FixedCatalogue(read_catalogue(catalogue))
-    simulation = ToCome(decoded, types, PackingSettings(), manifests=manifests)
+    simulation = ToCome(decoded, types, settings or PackingSettings(), manifests=manifests)
     simulation.decide()
     untroubled(simulation.plan)
     simulation.come()

@@ -166,7 +166,7 @@ class NodePlanner:
         """
         if not to_come or self._settings.packing is not Packing.CHEAPEST:
             return planned_nodes
-        context = self._context(self.remaining_limits, self._rules_of(pod_groups))
+        context = self._context(self.remaining_limits, self._rules)
         smaller = SmallerNodes(pod_groups, to_come, context, spot_is_replaced=self._settings.spot_is_replaced)
         try:
             found = smaller.planned_nodes(planned_nodes)

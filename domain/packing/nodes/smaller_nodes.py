@@ -1,4 +1,4 @@
-"""Smaller nodes: replaces large planned nodes by several smaller ones where most pods are still to be made.
+"""Smaller nodes: replaces large planned nodes by several smaller ones where many pods are still to be made.
 
 A workload gets a few large nodes when all its pods are planned in one decision, where pods that come one by
 one get more and smaller ones. When it wants fewer pods, the rest are on all of its nodes: the scheduler deals
@@ -20,7 +20,6 @@ from typing import Final
 import numpy as np
 
 from treenail.domain.model import labels
-from treenail.domain.model.node_pools import ConsolidationPolicy
 from treenail.domain.model.resources import CPU
 from treenail.domain.packing.arrays.arrays import Floats
 from treenail.domain.packing.nodes.planning_context import PlanningContext
@@ -83,7 +82,7 @@ class SmallerNodes:
         `whole` is the price of all nodes, $/h.
         """
         option = planned_node.option
-        if _cpus(option)[planned_node.row] <= _SMALL or planned_node.price <= whole * _LARGE:
+        if planned_node.price <= whole * _LARGE or _cpus(option)[planned_node.row] <= _SMALL:
             return False
         # Reserved capacity is paid for already. minValues counts on what all its types have room for.
         if option.template.offer.reservation or option.min_values is not None:
@@ -91,7 +90,8 @@ class SmallerNodes:
         to_come = sum(units * self._to_come.get(index, 0.0) for index, units in planned_node.parts.items())
         if to_come < _MANY_PODS:
             return False
-        return not self._spot_is_replaced and _is_spot(planned_node) and _is_consolidated(planned_node)
+        moves_pods = option.template.offer.pool.disruption.moves_pods
+        return moves_pods and not self._spot_is_replaced and _is_spot(planned_node)
 
     def _instead(self, large: PlannedNode, whole: float) -> list[PlannedNode] | None:
         """Return smaller nodes for what is on one that is `large`; None where they would cost too much."""
@@ -143,8 +143,3 @@ def _is_spot(planned_node: PlannedNode) -> bool:
     one = option.template.table.types[option.types[planned_node.row]]
     sold = one.cheapest(option.requirements)
     return sold is not None and sold.capacity_type == labels.SPOT
-
-
-def _is_consolidated(planned_node: PlannedNode) -> bool:
-    rules = planned_node.option.template.offer.pool.disruption
-    return rules.policy is not ConsolidationPolicy.WHEN_EMPTY and rules.consolidate_after is not None

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -14,9 +13,9 @@ from tests.domain.reserved import count
 from treenail.domain.model import labels
 from treenail.domain.model.capacity_reservations import with_reserved
 from treenail.domain.model.instance_types import InstanceType
-from treenail.domain.model.node_pools import ConsolidationPolicy, Disruption, NodePool
-from treenail.domain.model.pods import LabelSelector, TopologySpread
-from treenail.domain.model.requirements import Requirements
+from treenail.domain.model.node_pools import ConsolidationPolicy, Disruption
+from treenail.domain.model.pods import LabelSelector, Pod, TopologySpread
+from treenail.domain.model.requirements import Requirement, Requirements
 from treenail.domain.model.resources import Resources
 from treenail.domain.packing.decide import decide
 from treenail.domain.packing.nodes import smaller_nodes
@@ -33,8 +32,8 @@ EMPTY_ALONE = Disruption(policy=ConsolidationPolicy.WHEN_EMPTY, consolidate_afte
 NEVER = Disruption(policy=ConsolidationPolicy.WHEN_EMPTY_OR_UNDERUTILIZED)
 
 
-def sized(cpu: int, price: float, ways: Mapping[str, float] | None = None) -> InstanceType:
-    return instance_type(f"c5.{cpu}x", cpu=cpu, memory=cpu * 4, price=price, pods=250, ways=ways)
+def sized(cpu: int, price: float) -> InstanceType:
+    return instance_type(f"c5.{cpu}x", cpu=cpu, memory=cpu * 4, price=price, pods=250)
 
 
 def types(large: float = 2.0, small: float = 0.68) -> tuple[InstanceType, ...]:
@@ -43,10 +42,9 @@ def types(large: float = 2.0, small: float = 0.68) -> tuple[InstanceType, ...]:
 
 
 def one_pool(
-    *requirements: object, rules: Disruption = CONSOLIDATED, sold: tuple[InstanceType, ...] = ()
+    *requirements: Requirement, rules: Disruption = CONSOLIDATED, sold: tuple[InstanceType, ...] = ()
 ) -> tuple[PoolOffer, ...]:
-    of_pool: NodePool = replace(pool("default", *requirements), disruption=rules)  # type: ignore[arg-type]
-    return (offer(of_pool, sold or types()),)
+    return (offer(replace(pool("default", *requirements), disruption=rules), sold or types()),)
 
 
 def sizes(plan: PackingPlan) -> list[str]:
@@ -230,12 +228,12 @@ def test_pods_left_out_as_spot_ran_out_are_refused_beside_smaller_nodes_for_othe
         sold = (*types(), replace(arm, requirements=Requirements(of_arm.values())))
         return one_pool(SPOT, sold=sold)
 
-    def on(name: str, arch: str) -> tuple[tuple[object, ...], tuple[object, ...]]:
+    def on(name: str, arch: str) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:
         spec = asking(1, selector={labels.ARCH: arch})
         there, rest = (of(name, (replace(p, spec=spec) for p in some)) for some in wish(name, 0, 40))
         return there, rest
 
-    one = asked(on("amd", "amd64"), on("arm", "arm64"), offers=offers(3.0), ordinarily=offers(0.3))  # type: ignore[arg-type]
+    one = asked(on("amd", "amd64"), on("arm", "arm64"), offers=offers(3.0), ordinarily=offers(0.3))
 
     plan = decide(one)
 
