@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,17 @@ from treenail.adapters.api.documents import Manifest as Read
 from treenail.adapters.cli.rehearsal_options import RehearsalOptions, in_place_of
 from treenail.adapters.embed.told_settings import settings_told
 from treenail.adapters.settings.settings import ProvisionFor
+
+
+@pytest.fixture(autouse=True)
+def cores(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Return what sets how many cores there are: one, so that no test waits for processes to start."""
+
+    def are(number: int) -> None:
+        monkeypatch.setattr("treenail.adapters.cli.rehearsals.all_cores", lambda: number)
+
+    are(1)
+    return are
 
 
 @pytest.fixture
@@ -51,7 +63,8 @@ def test_the_cheaper_side_and_why_are_the_first_lines(dear: str, cheap: str) -> 
     assert ran.code == 0
 
 
-def test_json_has_both_sides_and_each_seed(dear: str, cheap: str) -> None:
+def test_json_has_both_sides_and_each_seed(cores: Callable[[int], None], dear: str, cheap: str) -> None:
+    cores(2)  # worker processes send back what they found
     found = compared("-f", dear, "--with", cheap, "--for", "30m", "--seeds", "2", "--seed", "4")
 
     assert found["cheaper"] == "b"
