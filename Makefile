@@ -40,9 +40,9 @@ check: install   ## style, types and direction of imports
 	PYTHONPATH=.dev $(BIN)/lint-imports
 	$(BIN)/python .ci/lock.py --check
 
-test: install   ## every test, benchmarks once each; builds the real parts if it can; ends with what was skipped, or tried twice, and why
+test: install   ## every test, benchmarks once each; builds the real parts if it can; ends with the slowest, and with what was skipped, or tried twice, and why
 	@tests/real/parts/build > /dev/null || echo "real parts: tests that need them are skipped, and named at the end" >&2
-	$(PYTEST) $(SPREAD) --benchmark-disable
+	$(PYTEST) $(SPREAD) --benchmark-disable --durations 25 --durations-min 10
 
 plain: install   ## all tests but those on real parts: minutes
 	$(PYTEST) $(SPREAD) --benchmark-disable --ignore=tests/real
