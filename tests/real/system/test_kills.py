@@ -21,7 +21,7 @@ def there(grounds: Grounds) -> Iterator[Killing]:
         yield begun
 
 
-@pytest.mark.seeds(quick=3, soak=30)
+@pytest.mark.seeds(quick=5, soak=30)
 def test_a_controller_killed_on_the_way_to_a_node_leaves_no_pod_waiting_and_buys_nothing_twice(
     there: Killing, seed: int, note: Callable[[str, str], None]
 ) -> None:

@@ -26,7 +26,7 @@ def there(grounds: Grounds, pytestconfig: pytest.Config) -> Iterator[Losing]:
         yield begun
 
 
-@pytest.mark.seeds(quick=5, soak=60)
+@pytest.mark.seeds(quick=10, soak=60)
 def test_whoever_leads_and_is_lost_another_takes_over_and_nothing_is_doubled_or_lost(
     there: Losing, seed: int, note: Callable[[str, str], None]
 ) -> None:
